@@ -1,0 +1,18 @@
+"""A graph break between two mutations: the first is settled before the break, the second after it."""
+
+import torch
+
+log = []
+
+
+@torch.compile
+def step(x):
+    y = x + 1
+    log.append("before")
+    print("sum so far:", float(y.sum()), log)
+    log.append("after")
+    return y * 2
+
+
+print(step(torch.tensor([1.0, 2.0])).tolist(), log)
+print(step(torch.tensor([3.0, 4.0])).tolist(), log)
