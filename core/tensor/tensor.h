@@ -1,0 +1,65 @@
+// A strided tensor over a reference-counted storage; what eager calls compute on and graphs take and give.
+//
+// Invariant: every element that (sizes, strides, offset) reach lies inside the storage. Copying a Tensor shares the storage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "base/status.h"
+#include "graph/meta.h"
+
+namespace thirdbook {
+
+// Memory of a tensor. `owner` keeps foreign memory alive (a NumPy array, a buffer); otherwise the storage owns it.
+class Storage {
+ public:
+  // Uninitialised memory, aligned to 16 bytes; nullptr when the allocation fails (or fault injection says so).
+  static std::shared_ptr<Storage> Allocate(size_t bytes);
+  // Foreign memory; `release` runs once when the last tensor lets go.
+  static std::shared_ptr<Storage> Wrap(void* data, size_t bytes, std::function<void()> release);
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  Storage() = default;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  std::function<void()> release_;
+};
+
+class Tensor {
+ public:
+  Tensor() = default;   // undefined
+  Tensor(std::shared_ptr<Storage> storage, TensorMeta meta) : storage_(std::move(storage)), meta_(std::move(meta)) {}
+  // Uninitialised contiguous tensor.
+  static Result<Tensor> Empty(DType dtype, Sizes sizes);
+  // A 0-d tensor of a Python number; weak for promotion.
+  static Tensor WeakInt(int64_t value);
+  static Tensor WeakFloat(double value);
+  static Tensor WeakBool(bool value);
+
+  bool defined() const { return storage_ != nullptr; }
+  const TensorMeta& meta() const { return meta_; }
+  DType dtype() const { return meta_.dtype; }
+  const Sizes& sizes() const { return meta_.sizes; }
+  const std::shared_ptr<Storage>& storage() const { return storage_; }
+  // Address of the first element.
+  template <typename T = void>
+  T* data() const {
+    return reinterpret_cast<T*>(static_cast<char*>(storage_->data()) + meta_.offset * ItemSize(meta_.dtype));
+  }
+  // Same storage, other view; the caller guarantees the invariant above.
+  Tensor WithMeta(TensorMeta meta) const { return Tensor(storage_, std::move(meta)); }
+
+ private:
+  std::shared_ptr<Storage> storage_;
+  TensorMeta meta_;
+};
+
+}  // namespace thirdbook
