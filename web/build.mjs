@@ -1,0 +1,114 @@
+// In: web/, examples/, the wheel in build/wheel (if it is there) and node_modules. Out: build/npm (the package's modules), build/site
+// (the playground, any static host). Usage: node web/build.mjs lib|app. Invariant: what is already up to date is not built again; a
+// failure is one line that names the step.
+
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+export const kWeb = dirname(fileURLToPath(import.meta.url));
+export const kRepo = dirname(kWeb);
+const kNpm = join(kRepo, "build", "npm");
+const kSite = join(kRepo, "build", "site");
+const kWheels = join(kRepo, "build", "wheel");
+const kBin = join(kRepo, "node_modules", ".bin");
+const { version } = JSON.parse(readFileSync(join(kRepo, "package.json"), "utf8"));
+
+class BuildError extends Error {}
+
+function run(step, program, args) {
+  const result = spawnSync(program, args, { cwd: kRepo, encoding: "utf8" });
+  if (result.status === 0) return result.stdout;
+  process.stderr.write(result.stdout + result.stderr);
+  throw new BuildError(`${step} failed (status ${result.status ?? result.error?.message})`);
+}
+
+/** Newest modification time among files below `paths`, in milliseconds. */
+function newest(paths) {
+  let time = 0;
+  for (const path of paths) {
+    if (!existsSync(path)) continue;
+    const status = statSync(path);
+    if (!status.isDirectory()) time = Math.max(time, status.mtimeMs);
+    else time = Math.max(time, newest(readdirSync(path).map((name) => join(path, name))));
+  }
+  return time;
+}
+
+function upToDate(stamp, inputs) {
+  return existsSync(stamp) && statSync(stamp).mtimeMs > newest(inputs);
+}
+
+/** The wheel that toolchain built, or undefined. */
+function findWheel() {
+  if (!existsSync(kWheels)) return undefined;
+  const names = readdirSync(kWheels).filter((name) => name.startsWith(`thirdbook-${version}-`) && name.endsWith(".whl"));
+  if (names.length > 1) throw new BuildError(`build/wheel holds ${names.length} wheels of ${version}: remove the wrong ones`);
+  return names[0];
+}
+
+function writeWheelFile() {
+  const name = findWheel();
+  mkdirSync(join(kNpm, "lib"), { recursive: true });
+  rmSync(join(kNpm, "wheel"), { recursive: true, force: true });
+  let wheel = "null";
+  let manifest = { version, wheel: null };
+  if (name) {
+    const bytes = readFileSync(join(kWheels, name));
+    mkdirSync(join(kNpm, "wheel"), { recursive: true });
+    writeFileSync(join(kNpm, "wheel", name), bytes);
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    manifest = { version, wheel: { name, bytes: bytes.length, sha256 } };
+    wheel = `{
+  url: new URL("../wheel/${name}", import.meta.url).href,
+  name: "${name}",
+  bytes: ${bytes.length},
+  sha256: "${sha256}",
+}`;
+  }
+  writeFileSync(join(kNpm, "lib", "wheel_file.js"), `export const version = "${version}";\nexport const wheel = ${wheel};\n`);
+  cpSync(join(kWeb, "lib", "wheel_file.d.ts"), join(kNpm, "lib", "wheel_file.d.ts"));
+  writeFileSync(join(kNpm, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+function buildLib() {
+  const stamp = join(kNpm, ".built");
+  const folders = ["lib", "cli", "report", "vitest", "view"].map((name) => join(kWeb, name));
+  const inputs = [...folders, kWheels, join(kRepo, "package.json"), fileURLToPath(import.meta.url)];
+  if (upToDate(stamp, inputs)) return;
+  run("generating web/report/types.ts", process.execPath, [join(kWeb, "report", "generate.mjs"), "--check"]);
+  run("compiling web/lib and web/cli", process.execPath, [join(kBin, "tsc"), "-p", join(kWeb, "tsconfig.lib.json")]);
+  writeWheelFile();
+  if (existsSync(join(kWeb, "view", "vite.config.ts"))) {
+    run("building web/view", process.execPath, [join(kBin, "vite"), "build", "--config", join(kWeb, "view", "vite.config.ts")]);
+  }
+  writeFileSync(stamp, "");
+  process.stderr.write(`[thirdbook] built ${relative(kRepo, kNpm)}${findWheel() ? "" : " (without a wheel)"}\n`);
+}
+
+function buildApp() {
+  buildLib();
+  const stamp = join(kSite, ".built");
+  if (upToDate(stamp, [join(kWeb, "app"), join(kWeb, "view"), join(kRepo, "examples"), join(kNpm, ".built")])) return;
+  run("building web/app", process.execPath, [join(kBin, "vite"), "build", "--config", join(kWeb, "app", "vite.config.ts")]);
+  writeFileSync(stamp, "");
+  process.stderr.write(`[thirdbook] built ${relative(kRepo, kSite)}\n`);
+}
+
+const kTargets = { lib: buildLib, app: buildApp };
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    for (const name of process.argv.slice(2)) {
+      if (!Object.hasOwn(kTargets, name)) throw new BuildError(`${name} is not a target: lib or app`);
+      kTargets[name]();
+    }
+  } catch (error) {
+    if (!(error instanceof BuildError)) throw error;
+    process.stderr.write(`[thirdbook] error: ${error.message}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,163 @@
+// In: messages of protocol.ts, in a module worker. Out: Pyodide with Thirdbook, running programs; answers by message.
+// Invariant: starts once; one program at a time; each program finds fresh modules of its own, a fresh `__main__` and reset caches.
+
+import { doctor } from "./doctor.js";
+import { messageOf, ThirdbookError } from "./errors.js";
+import type { Pyodide } from "./host.js";
+import { install } from "./install.js";
+import type { FromWorker, RunMessage, Stage, StageTiming, StartMessage, ToWorker } from "./protocol.js";
+import type { Report } from "./report.js";
+import { Runner } from "./runner.js";
+import { assertWasmAllowed } from "./wasm.js";
+
+interface Scope {
+  postMessage(message: FromWorker): void;
+  addEventListener(type: "message", listener: (event: MessageEvent<ToWorker>) => void): void;
+}
+
+interface WorkerPyodide extends Pyodide {
+  FS: { mkdirTree(path: string): void; writeFile(path: string, data: string): void; chdir(path: string): void };
+  setStdin(options: { stdin: () => string | null }): void;
+  setStdout(options: { write: (buffer: Uint8Array) => number; isatty: boolean }): void;
+  setStderr(options: { write: (buffer: Uint8Array) => number; isatty: boolean }): void;
+}
+
+interface PyodideModule {
+  loadPyodide(options: { indexURL: string }): Promise<WorkerPyodide>;
+}
+
+const kFolder = "/home/pyodide";
+
+/** Answers the host's messages; call it once in a worker: `import { serve } from "thirdbook/worker"; serve(self)`. */
+export function serve(scope: Scope): void {
+  let runtime: Promise<Runtime> | undefined;
+  scope.addEventListener("message", ({ data }) => {
+    switch (data.kind) {
+      case "start":
+        runtime ??= Runtime.start(data, (message) => scope.postMessage(message));
+        runtime.catch((error: unknown) => {
+          const code = error instanceof ThirdbookError ? error.code : "worker-failed";
+          scope.postMessage({ kind: "failed", code, message: messageOf(error) });
+        });
+        return;
+      case "run":
+        void runtime?.then((started) => started.run(data)).catch(() => undefined);
+        return;
+      case "doctor":
+        void runtime
+          ?.then((started) => doctor(started.pyodide))
+          .then((report) => scope.postMessage({ kind: "doctor", report }));
+        return;
+      default:
+        data satisfies never;
+    }
+  });
+}
+
+class Runtime {
+  readonly pyodide: WorkerPyodide;
+  readonly #runner: Runner;
+  readonly #post: (message: FromWorker) => void;
+
+  private constructor(pyodide: WorkerPyodide, post: (message: FromWorker) => void) {
+    this.pyodide = pyodide;
+    this.#post = post;
+    this.#runner = new Runner(pyodide);
+  }
+
+  static async start(message: StartMessage, post: (message: FromWorker) => void): Promise<Runtime> {
+    assertWasmAllowed();
+    const timings: StageTiming[] = [];
+    const timed = async <T>(stage: Stage, work: () => Promise<T>): Promise<T> => {
+      post({ kind: "progress", stage, loaded: 0, total: 0 });
+      const from = performance.now();
+      const result = await work();
+      timings.push({ stage, milliseconds: performance.now() - from });
+      return result;
+    };
+    await timed("downloading", () => download(message, post));
+    const module = await timed("compiling", () => importPyodide(message.pyodideURL));
+    const pyodide = await timed("starting", () => module.loadPyodide({ indexURL: message.pyodideURL }));
+    const { version } = await timed("installing", () =>
+      install(pyodide, { torchAlias: true, ...(message.wheelURL === null ? {} : { wheelURL: message.wheelURL }) }),
+    );
+    const runtime = new Runtime(pyodide, post);
+    post({ kind: "ready", version, timings });
+    return runtime;
+  }
+
+  run(message: RunMessage): void {
+    const { pyodide } = this;
+    const output = (stream: "stdout" | "stderr") => {
+      const decoder = new TextDecoder();
+      return {
+        isatty: false,
+        write: (buffer: Uint8Array) => {
+          this.#post({ kind: "output", run: message.run, stream, text: decoder.decode(buffer, { stream: true }) });
+          return buffer.length;
+        },
+      };
+    };
+    pyodide.setStdout(output("stdout"));
+    pyodide.setStderr(output("stderr"));
+    const lines = message.stdin === "" ? [] : message.stdin.split(/(?<=\n)/);
+    pyodide.setStdin({ stdin: () => lines.shift() ?? null });
+    const path = `${kFolder}/${message.file}`;
+    pyodide.FS.mkdirTree(kFolder);
+    pyodide.FS.chdir(kFolder);
+    pyodide.FS.writeFile(path, message.source);
+    pyodide.runPython("import thirdbook, linecache; thirdbook.reset(); linecache.clearcache()");
+    this.#runner.settings({
+      enabled: message.enabled,
+      backend: message.backend ?? "auto",
+      verify: message.verify,
+    });
+    const from = performance.now();
+    let status = 1;
+    let trouble: string | null = null;
+    try {
+      status = this.#runner.run(path, path, message.args);
+    } catch (error) {
+      trouble = messageOf(error);
+    }
+    const milliseconds = performance.now() - from;
+    let report: Report | null = null;
+    try {
+      report = JSON.parse(String(pyodide.runPython("import json; json.dumps(thirdbook.report())"))) as Report;
+    } catch (error) {
+      trouble ??= messageOf(error);
+    }
+    this.#post({ kind: "done", run: message.run, status, milliseconds, report, trouble });
+  }
+}
+
+/** Fetches the files that Pyodide will ask for, so that progress is known and the engine's cache holds them. */
+async function download(message: StartMessage, post: (message: FromWorker) => void): Promise<void> {
+  const names = Object.keys(message.bytes);
+  const total = Object.values(message.bytes).reduce((sum, bytes) => sum + bytes, 0);
+  let loaded = 0;
+  await Promise.all(
+    names.map(async (name) => {
+      const response = await fetch(new URL(name, message.pyodideURL));
+      if (!response.ok || !response.body) {
+        throw new ThirdbookError("worker-failed", `${name} of Pyodide cannot be fetched (HTTP status ${response.status}): reload`);
+      }
+      const reader = response.body.getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        loaded += value.length;
+        post({ kind: "progress", stage: "downloading", loaded: Math.min(loaded, total), total });
+      }
+    }),
+  );
+}
+
+async function importPyodide(pyodideURL: string): Promise<PyodideModule> {
+  const url = new URL("pyodide.mjs", pyodideURL).href;
+  try {
+    return (await import(/* @vite-ignore */ url)) as PyodideModule;
+  } catch (error) {
+    throw new ThirdbookError("worker-failed", `${url} cannot be loaded (${messageOf(error)}): check the address`, { cause: error });
+  }
+}
