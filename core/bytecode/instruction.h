@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -85,5 +86,7 @@ int StackEffect(Opcode op, int32_t arg, bool jump);   // 3.14: the same whether 
 Result<CodeImage> Decode(const std::string& code, const std::string& line_table, const std::string& exception_table, int32_t first_line);
 Result<EncodedCode> Encode(const CodeImage& image);
 std::string Print(const CodeImage& image);
+// `annotate` gives a note for an instruction (the name or constant its argument stands for), or nothing.
+std::string Print(const CodeImage& image, const std::function<std::string(const Instruction&)>& annotate);
 
 }  // namespace thirdbook
