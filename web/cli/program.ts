@@ -15,7 +15,7 @@ import { printReport } from "./print.js";
 
 const kExplained: Section[] = ["graph", "breaks", "guards", "ledger"];
 
-export async function runProgram(command: RunCommand): Promise<number> {
+export async function runProgram(command: RunCommand, interrupt: Uint8Array): Promise<number> {
   const path = resolve(command.file);
   checkReadable(command.file, path);
   if (command.report !== undefined) checkWritable(command.report);
@@ -27,9 +27,10 @@ export async function runProgram(command: RunCommand): Promise<number> {
     ...(command.backend === undefined ? {} : { backend: command.backend }),
     ...(command.verify ? { verify: true } : {}),
   });
+  host.setInterruptBuffer(interrupt);
   connectStreams(host);
   mountHost(host);
-  const status = runner.run(path, command.file, command.args);
+  const status = await runner.run(path, command.file, command.args);
   const sections = command.kind === "explain" && command.print.length === 0 ? kExplained : command.print;
   if (sections.length > 0 || command.report !== undefined) {
     const text = String(host.runPython("import json, thirdbook; json.dumps(thirdbook.report())"));

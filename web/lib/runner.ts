@@ -92,10 +92,13 @@ export interface ProgramSettings {
   verify?: boolean;
 }
 
+type RunFunction = ((path: string, given: string, args: unknown) => number) & {
+  callPromising?(path: string, given: string, args: unknown): Promise<number>;
+};
+
 interface PyRunner {
   settings(values: unknown): void;
-  run(path: string, given: string, args: unknown): number;
-  destroy(): void;
+  run: RunFunction;
 }
 
 /** Runs programs in one Pyodide; made once and kept. */
@@ -114,8 +117,11 @@ export class Runner {
     this.#runner.settings(this.#pyodide.toPy(settings));
   }
 
-  /** `given` is the path as the user typed it (sys.argv[0]). */
-  run(path: string, given: string, args: readonly string[]): number {
-    return this.#runner.run(path, given, this.#pyodide.toPy([...args]));
+  /** `given` is the path as the user typed it (sys.argv[0]). Where the engine has JSPI, the program may wait for promises. */
+  async run(path: string, given: string, args: readonly string[]): Promise<number> {
+    const list = this.#pyodide.toPy([...args]);
+    const run = this.#runner.run;
+    if ("Suspending" in WebAssembly && run.callPromising) return run.callPromising(path, given, list);
+    return run(path, given, list);
   }
 }

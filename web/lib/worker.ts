@@ -86,7 +86,7 @@ class Runtime {
     return runtime;
   }
 
-  run(message: RunMessage): void {
+  async run(message: RunMessage): Promise<void> {
     const { pyodide } = this;
     const output = (stream: "stdout" | "stderr") => {
       const decoder = new TextDecoder();
@@ -116,7 +116,7 @@ class Runtime {
     let status = 1;
     let trouble: string | null = null;
     try {
-      status = this.#runner.run(path, path, message.args);
+      status = await this.#runner.run(path, path, message.args);
     } catch (error) {
       trouble = messageOf(error);
     }
