@@ -111,6 +111,9 @@ class Snapshot:
             children.append((".__class__", kind))
         if issubclass(kind, type):
             return self._look_at_class(value)
+        if issubclass(kind, (set, frozenset)):
+            extra, found = self._set(value)
+            return label + extra, children + found + _attributes(value)
         for base, look in _LOOKS:
             if issubclass(kind, base):
                 extra, found = look(value)
@@ -131,6 +134,19 @@ class Snapshot:
         items = [(name, item) for name, item in vars(cls).items() if name not in _SKIPPED_CLASS_ITEMS]
         children += [(f".{name}", item) for name, item in items]
         return f"class {cls.__qualname__}", children
+
+    def _set(self, value):
+        """In iteration order when the hashes are values'; else by what is known of the items, for that order is made of
+        addresses."""
+        items = list((frozenset if isinstance(value, frozenset) else set).__iter__(value))
+        if all(_hashes_by_value(item) for item in items):
+            return "", [(f"{{{index}}}", item) for index, item in enumerate(items)]
+        return " unordered", [("{}", item) for item in sorted(items, key=self._sort_key)]
+
+    def _sort_key(self, item):
+        target = item() if isinstance(item, weakref.ReferenceType) else item
+        simple = [(name, repr(child)) for name, child in _attributes(target) if type(child) in _ATOMS]
+        return self._numbers.get(id(target), 1 << 60), plain(object.__repr__(target)), plain(repr(item)), simple
 
     def _tensor(self, tensor):
         storage = ""
@@ -189,18 +205,10 @@ def _items(value):
     return list(dict.items(value))
 
 
-def _set(value):
-    """In iteration order when the hashes are values'; else sorted by text, for that order is made of addresses."""
-    items = list((frozenset if isinstance(value, frozenset) else set).__iter__(value))
-    if all(type(item) in (int, float, bool, str, bytes) or (type(item) is tuple and _hashes_by_value(item)) for item in items):
-        return "", [(f"{{{index}}}", item) for index, item in enumerate(items)]
-    items.sort(key=lambda item: plain(object.__repr__(item)) + repr(_attributes(item) and [
-        (name, child) for name, child in _attributes(item) if type(child) in _ATOMS]))
-    return " unordered", [("{}", item) for item in items]
-
-
 def _hashes_by_value(item):
-    return all(type(one) in _ATOMS or (type(one) is tuple and _hashes_by_value(one)) for one in item)
+    if type(item) is tuple:
+        return all(_hashes_by_value(one) for one in item)
+    return type(item) in (int, float, complex, bool, str, bytes, range)
 
 
 def _deque(value):
@@ -302,7 +310,6 @@ _LOOKS = [
     (types.MappingProxyType, lambda value: _mapping(dict(value))),
     (list, _sequence(list.__iter__)),
     (tuple, _sequence(tuple.__iter__)),
-    ((set, frozenset), _set),
     (collections.deque, _deque),
     ((types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType), _generator),
     (_ITERATORS, _iterator),

@@ -1,0 +1,439 @@
+"""L21 and L22: iterators and generators, handed in, consumed, exhausted, escaping."""
+
+import unittest
+
+from harness import Program, ProgramCase
+
+
+class Iterators(ProgramCase):
+    row = "L21"
+
+    of_list_and_tuple = Program(
+        """
+        items = [1, 2, 3, 4, 5, 6]
+        a, b = iter(items), iter((10, 20, 30))
+        def fn(x):
+            return x * next(a) + next(b)
+        """,
+        expect="next(a) == 4 and next(b, None) is None",
+    )
+    exhaustion_is_remembered = Program(
+        """
+        items = [1, 2]
+        it, back = iter(items), reversed(items)
+        def fn(x):
+            taken = list(it), list(back)
+            items.append(9)
+            return taken, next(it, "end"), list(it), next(back, "end"), x + 1
+        """,
+        steps=2,
+    )
+    partly_consumed_by_a_loop = Program(
+        """
+        it = iter(range(100))
+        def fn(x):
+            total = 0
+            for n in it:
+                total += n
+                if n % 3 == 2:
+                    break
+            return x * total
+        """,
+        expect="next(it) == 9",
+    )
+    of_dict_and_set = Program(
+        """
+        table = {"a": 1, "b": 2, "c": 3, "d": 4}
+        keys, values, items = iter(table), iter(table.values()), iter(table.items())
+        def fn(x):
+            key, pair = next(keys), next(items)
+            return key, pair, x * next(values)
+        """,
+        expect="list(keys) == ['d']",
+    )
+    enumerate_and_zip = Program(
+        """
+        e = enumerate(["a", "b", "c", "d"], start=5)
+        first, second = iter([1, 2, 3, 4]), iter("pqrs")
+        z = zip(first, second)
+        def fn(x):
+            n, letter = next(e)
+            m, other = next(z)
+            return letter, other, x * n + m
+        """,
+        expect="next(e) == (8, 'd') and next(first) == 4 and next(second) == 's'",
+    )
+    zip_takes_one_too_many = Program(
+        """
+        a, b = iter([1, 2, 3]), iter([1])
+        def fn(x):
+            pairs = list(zip(a, b))
+            return pairs, x + len(pairs)
+        """,
+        steps=1,
+        expect="next(a) == 3",
+    )
+    zip_strict = Program(
+        """
+        a, b = iter([1, 2, 3, 4]), iter([1])
+        def fn(x):
+            try:
+                return list(zip(a, b, strict=True))
+            except ValueError as error:
+                return str(error), next(a, "end"), x + 1
+        """,
+        steps=2,
+    )
+    map_and_filter = Program(
+        """
+        log = []
+        def double(n):
+            log.append(n)
+            return n * 2
+        m, f = map(double, [1, 2, 3, 4]), filter(lambda n: n % 2, range(10))
+        def fn(x):
+            return x * next(m) + next(f)
+        """,
+        expect="log == [1, 2, 3] and next(f) == 7",
+    )
+    reversed_and_range = Program(
+        """
+        r, back, down = iter(range(5)), reversed([1, 2, 3, 4]), iter(range(10, 0, -3))
+        def fn(x):
+            return x * next(r) + next(back) - next(down)
+        """,
+        expect="list(r) == [3, 4] and list(back) == [1] and list(down) == [1]",
+    )
+    itertools_handed_in = Program(
+        """
+        import itertools
+        c, y, ch = itertools.count(5, 2), itertools.cycle("abc"), itertools.chain([1], [2, 3], "z")
+        a, s = itertools.accumulate([1, 2, 3, 4]), itertools.islice(itertools.count(), 2, 8, 2)
+        def fn(x):
+            return x * next(c), next(y), next(ch), next(a), next(s)
+        """,
+        expect="(next(c), next(y), next(ch), next(a), next(s, 'end')) == (11, 'a', 'z', 10, 'end')",
+    )
+    itertools_inside = Program(
+        """
+        import itertools, operator
+        def fn(x):
+            out = [list(itertools.chain([1], (2,))), list(itertools.islice("abcdef", 1, None, 2)),
+                   list(itertools.product("ab", [1, 2])), list(itertools.combinations([1, 2, 3], 2)),
+                   list(itertools.permutations("ab")), list(itertools.accumulate([1, 2, 3], operator.mul)),
+                   list(itertools.takewhile(lambda n: n < 3, [1, 2, 3, 1])), list(itertools.dropwhile(lambda n: n < 3, [1, 3, 1])),
+                   list(itertools.starmap(pow, [(2, 3)])), list(itertools.zip_longest("ab", [1], fillvalue=0)),
+                   [(k, list(g)) for k, g in itertools.groupby([1, 1, 2])], list(itertools.pairwise([1, 2, 3])),
+                   list(itertools.repeat(7, 2)), list(itertools.compress("abc", [1, 0, 1])), list(itertools.batched("abcde", 2)),
+                   list(itertools.filterfalse(None, [0, 1])), list(itertools.chain.from_iterable([[1], [2]]))]
+            left, right = itertools.tee([1, 2])
+            return out, next(left), list(right), list(left), x + len(out)
+        """
+    )
+    user_iterator = Program(
+        """
+        class Countdown:
+            def __init__(self, n): self.n = n
+            def __iter__(self): return self
+            def __next__(self):
+                if self.n == 0:
+                    raise StopIteration
+                self.n -= 1
+                return self.n
+        c = Countdown(5)
+        def fn(x):
+            total = next(c, 0)
+            for n in Countdown(3):
+                total += n
+            return x * total, list(zip(c, "a"))
+        """
+    )
+    sequence_protocol = Program(
+        """
+        reads = []
+        class Seq:
+            def __getitem__(self, n):
+                reads.append(n)
+                if n > 2:
+                    raise IndexError
+                return n * 10
+        s = Seq()
+        def fn(x): return list(s), 20 in s, x + len(reads)
+        """
+    )
+    iter_with_sentinel = Program(
+        """
+        pending = [3, 0, 2, 1]
+        it = iter(pending.pop, 0)
+        def fn(x): return list(it), x + len(pending)
+        """,
+        steps=2,
+    )
+    list_that_grows_under_its_iterator = Program(
+        """
+        items = [1, 2]
+        it = iter(items)
+        def fn(x):
+            items.append(len(items) + 1)
+            return x * next(it), next(it)
+        """,
+        steps=1,
+    )
+    escaping_iterators_stay_lazy = Program(
+        """
+        calls = []
+        def double(n):
+            calls.append(n)
+            return n * 2
+        def fn(x):
+            source = [1, 2, 3]
+            return (map(double, source), filter(None, source), zip(source, "abc"), enumerate(source), iter(source),
+                    reversed(source), source, x + len(calls))
+        """,
+        expect="calls == []",
+    )
+
+
+class Generators(ProgramCase):
+    row = "L22"
+
+    consumed_inside = Program(
+        """
+        log = []
+        def numbers(n):
+            for k in range(n):
+                log.append(k)
+                yield k
+            log.append("end")
+        def fn(x):
+            total = 0
+            for k in numbers(3):
+                total += k
+                log.append("use")
+            return x * total, sum(numbers(2))
+        """
+    )
+    partly_consumed_inside = Program(
+        """
+        log = []
+        def numbers():
+            try:
+                yield 1
+                yield 2
+            finally:
+                log.append("closed")
+        def fn(x):
+            g = numbers()
+            first = next(g)
+            g.close()
+            log.append("after")
+            return x * first
+        """
+    )
+    handed_in = Program(
+        """
+        def numbers():
+            n = 0
+            while True:
+                got = yield n
+                n += got or 1
+        g = numbers()
+        def fn(x):
+            a = next(g)
+            return x * a, next(g)
+        """,
+        expect="next(g) == 6",
+    )
+    handed_in_and_sent_to = Program(
+        """
+        def averager():
+            total, count = 0.0, 0
+            while True:
+                value = yield total / count if count else 0.0
+                total, count = total + value, count + 1
+        g = averager()
+        next(g)
+        def fn(x): return x * g.send(4.0) + g.send(8.0)
+        """
+    )
+    escaping_stays_a_generator = Program(
+        """
+        log = []
+        def numbers(x):
+            log.append("started")
+            got = yield x
+            log.append(got)
+            try:
+                yield x * 2
+            except KeyError:
+                yield "caught"
+            return "value"
+        def fn(x): return numbers(x), x + 1
+        """,
+        expect="log == []",
+    )
+    escaping_protocol = Program(
+        """
+        log = []
+        def numbers(x):
+            log.append("started")
+            got = yield x
+            log.append(got)
+            try:
+                yield x * 2
+            except KeyError:
+                yield "caught"
+            return "value"
+        def fn(x): return numbers(x)
+        def drive(g):
+            out = [next(g), g.send("sent"), g.throw(KeyError("k"))]
+            try:
+                next(g)
+            except StopIteration as stop:
+                out.append(stop.value)
+            return out
+        """,
+        call="drive(fn(x))",
+    )
+    expression_consumed_and_escaping = Program(
+        """
+        calls = []
+        def f(n):
+            calls.append(n)
+            return n * n
+        def fn(x):
+            total = sum(f(n) for n in range(3))
+            lazy = (f(n) for n in (7, 8))
+            return lazy, any(f(n) > 0 for n in range(5)), x * total
+        """,
+        expect="7 not in calls",
+    )
+    yield_from_and_return_values = Program(
+        """
+        def inner():
+            got = yield 1
+            return got
+        def outer():
+            a = yield from inner()
+            b = yield from [10, 20]
+            return a, b
+        def fn(x):
+            g = outer()
+            out = [next(g), g.send("s"), next(g)]
+            try:
+                next(g)
+            except StopIteration as stop:
+                out.append(stop.value)
+            return out, x * 2
+        """
+    )
+    exception_inside_a_consumed_generator = Program(
+        """
+        log = []
+        def bad():
+            yield 1
+            raise ValueError("v")
+        def fn(x):
+            try:
+                for n in bad():
+                    log.append(n)
+            except ValueError as error:
+                log.append(str(error))
+            g = bad()
+            return next(g), x + len(log)
+        """
+    )
+    stop_iteration_becomes_runtime_error = Program(
+        """
+        def bad():
+            yield 1
+            raise StopIteration
+        def fn(x):
+            try:
+                return list(bad())
+            except RuntimeError as error:
+                return str(error), type(error.__cause__), x + 1
+        """
+    )
+    mutates_while_interleaved = Program(
+        """
+        shared = []
+        def left():
+            for n in range(3):
+                shared.append(("left", n, len(shared)))
+                yield n
+        def right():
+            for n in range(3):
+                shared.append(("right", n, len(shared)))
+                yield n * 10
+        def fn(x):
+            for a, b in zip(left(), right()):
+                shared.append(a + b)
+            return x * len(shared)
+        """,
+        steps=2,
+    )
+    stored_on_an_object_and_continued = Program(
+        """
+        class Source:
+            def __init__(self): self.gen = None
+            def numbers(self):
+                n = 0
+                while n < 4:
+                    yield n
+                    n += 1
+            def read(self):
+                if self.gen is None:
+                    self.gen = self.numbers()
+                return next(self.gen)
+        s = Source()
+        def fn(x): return x * s.read() + s.read()
+        """,
+        steps=2,
+    )
+    recursive_generator = Program(
+        """
+        def walk(tree):
+            if isinstance(tree, list):
+                for part in tree:
+                    yield from walk(part)
+            else:
+                yield tree
+        tree = [1, [2, [3, 4]], [], 5]
+        def fn(x): return x * sum(walk(tree)), list(walk(tree))
+        """
+    )
+    generator_of_tensors = Program(
+        """
+        def scales(x):
+            for n in (1, 2, 3):
+                yield x * n
+        def fn(x):
+            total = torch.zeros(4)
+            for part in scales(x):
+                total = total + part
+            first, *rest = scales(total)
+            return first, len(rest)
+        """
+    )
+    generator_left_in_the_middle_dies = Program(
+        """
+        log = []
+        def numbers():
+            try:
+                yield 1
+                yield 2
+            finally:
+                log.append("closed")
+        def fn(x):
+            for n in numbers():
+                break
+            log.append("after the loop")
+            return x * n
+        """,
+        breaks=None,
+    )
+
+
+if __name__ == "__main__":
+    unittest.main()
