@@ -2,7 +2,16 @@
 // Invariant: the machine's own apt state is never read for packages nor written; apt itself checks every signature
 // with the system's keyrings; the mirror is the one that the machine already uses, only the suite differs.
 
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { cache } from "./places.mjs";
 import { run, which } from "./process.mjs";
@@ -29,14 +38,21 @@ export function aptUsable() {
 function sourceEntries() {
   const folder = "/etc/apt/sources.list.d";
   const files = ["/etc/apt/sources.list"];
-  if (existsSync(folder)) files.push(...readdirSync(folder).sort().map((name) => join(folder, name)));
+  if (existsSync(folder))
+    files.push(
+      ...readdirSync(folder)
+        .sort()
+        .map((name) => join(folder, name)),
+    );
   const entries = [];
   for (const file of files.filter((name) => existsSync(name))) {
     const text = readFileSync(file, "utf8");
     if (file.endsWith(".sources")) {
       for (const block of text.split(/\n\s*\n/)) {
-        const field = (name) => (block.match(new RegExp(`^${name}:\\s*(.*)$`, "mi"))?.[1] ?? "").split(/\s+/).filter(Boolean);
-        for (const uri of field("URIs")) entries.push({ uri, suites: field("Suites"), components: field("Components") });
+        const field = (name) =>
+          (block.match(new RegExp(`^${name}:\\s*(.*)$`, "mi"))?.[1] ?? "").split(/\s+/).filter(Boolean);
+        for (const uri of field("URIs"))
+          entries.push({ uri, suites: field("Suites"), components: field("Components") });
       }
     } else {
       for (const line of text.split("\n")) {
@@ -52,10 +68,16 @@ function mirror() {
   const { codename } = hostSystem();
   const aliases = [codename, "stable", "oldstable", "testing"];
   const entry = sourceEntries().find(
-    (one) => one.components.includes("main") && one.suites.some((suite) => aliases.includes(suite.replace(/\/$/, ""))),
+    (one) =>
+      one.components.includes("main") &&
+      one.suites.some((suite) => aliases.includes(suite.replace(/\/$/, ""))),
   );
   if (!entry) {
-    throw new SetupError("no Debian mirror found", "/etc/apt/sources.list*", `add a line for ${codename} main, or set EMSDK and THIRDBOOK_PYTHON_INCLUDE`);
+    throw new SetupError(
+      "no Debian mirror found",
+      "/etc/apt/sources.list*",
+      `add a line for ${codename} main, or set EMSDK and THIRDBOOK_PYTHON_INCLUDE`,
+    );
   }
   return entry.uri;
 }
@@ -67,7 +89,8 @@ function environment() {
 /** Writes the private configuration and refreshes the indices when they are missing or half a day old. */
 function prepare() {
   const suites = [...new Set([hostSystem().codename, "trixie", "sid"])];
-  for (const folder of ["state/lists/partial", "cache/archives/partial", "etc"]) mkdirSync(join(cache.apt, folder), { recursive: true });
+  for (const folder of ["state/lists/partial", "cache/archives/partial", "etc"])
+    mkdirSync(join(cache.apt, folder), { recursive: true });
   const signedBy = existsSync(kKeyring) ? `[signed-by=${kKeyring}] ` : "";
   const sources = suites.map((suite) => `deb ${signedBy}${mirror()} ${suite} main\n`).join("");
   const configuration = `Dir::State "${cache.apt}/state";
@@ -95,7 +118,11 @@ Acquire::Retries "3";
   say(`apt: reading the package lists of ${suites.join(", ")} into ${cache.apt}`);
   run("apt-get", ["-qq", "update"], {
     env: environment(),
-    failure: ["apt-get update failed", cache.apt, "is the Debian mirror in /etc/apt reachable? then run set-up again"],
+    failure: [
+      "apt-get update failed",
+      cache.apt,
+      "is the Debian mirror in /etc/apt reachable? then run set-up again",
+    ],
   });
   writeFileSync(stamp, "");
 }
@@ -110,12 +137,22 @@ export function unpackPackages(suite, packages, folder) {
   const fresh = `${folder}.new`;
   for (const path of [debs, fresh]) rmSync(path, { recursive: true, force: true });
   for (const path of [debs, fresh]) mkdirSync(path, { recursive: true });
-  const failure = [`${packages.join(" ")} could not be fetched from ${suite}`, cache.apt, "is the Debian mirror reachable? then run set-up again"];
-  run("apt-get", ["-qq", "download", ...packages.map((name) => `${name}/${suite}`)], { cwd: debs, env: environment(), failure });
+  const failure = [
+    `${packages.join(" ")} could not be fetched from ${suite}`,
+    cache.apt,
+    "is the Debian mirror reachable? then run set-up again",
+  ];
+  run("apt-get", ["-qq", "download", ...packages.map((name) => `${name}/${suite}`)], {
+    cwd: debs,
+    env: environment(),
+    failure,
+  });
   const versions = {};
   for (const deb of readdirSync(debs).sort()) {
     const path = join(debs, deb);
-    run("dpkg-deb", ["-x", path, fresh], { failure: ["a package could not be unpacked", path, "is the disk full?"] });
+    run("dpkg-deb", ["-x", path, fresh], {
+      failure: ["a package could not be unpacked", path, "is the disk full?"],
+    });
     const [name, version] = run("dpkg-deb", ["-W", "--showformat=${Package} ${Version}", path]).split(" ");
     versions[name] = version;
     rmSync(path);

@@ -31,16 +31,42 @@ function wasmTarget(options) {
   const toolchain = join(root, "cmake/Modules/Platform/Emscripten.cmake");
   return {
     env: { ...emscripten.env, _EMCC_CCACHE: "0" },
-    options: { CMAKE_TOOLCHAIN_FILE: toolchain, CMAKE_CROSSCOMPILING_EMULATOR: findNode(), CMAKE_BUILD_TYPE: "Release", CMAKE_CXX_FLAGS_RELEASE: "-O2 -DNDEBUG", ...options },
+    options: {
+      CMAKE_TOOLCHAIN_FILE: toolchain,
+      CMAKE_CROSSCOMPILING_EMULATOR: findNode(),
+      CMAKE_BUILD_TYPE: "Release",
+      CMAKE_CXX_FLAGS_RELEASE: "-O2 -DNDEBUG",
+      ...options,
+    },
   };
 }
 
 /** How each CMake target is configured; `reason` says why one cannot be built here. */
 const kTargets = {
-  native: () => nativeTarget({ THIRDBOOK_TESTS: "ON", THIRDBOOK_GTEST: findGtest() ?? "", CMAKE_CXX_FLAGS: "-O1 -g", THIRDBOOK_SANITIZE: "ON" }, findGtest() ? null : "no GoogleTest sources"),
-  twin: () => nativeTarget({ THIRDBOOK_PYTHON_INCLUDE: cache.includeTwin, CMAKE_CXX_FLAGS: "-O1 -g" }, findTwin() ? null : "no native twin (Debian only)"),
-  "twin-asan": () => nativeTarget({ THIRDBOOK_PYTHON_INCLUDE: cache.includeTwin, CMAKE_CXX_FLAGS: "-O1 -g", THIRDBOOK_SANITIZE: "ON" }, findTwin() ? null : "no native twin (Debian only)"),
-  pyodide: () => (findHeaders() ? wasmTarget({ THIRDBOOK_PYTHON_INCLUDE: cache.includeWasm }) : { reason: "no CPython headers; run npm run setup" }),
+  native: () =>
+    nativeTarget(
+      {
+        THIRDBOOK_TESTS: "ON",
+        THIRDBOOK_GTEST: findGtest() ?? "",
+        CMAKE_CXX_FLAGS: "-O1 -g",
+        THIRDBOOK_SANITIZE: "ON",
+      },
+      findGtest() ? null : "no GoogleTest sources",
+    ),
+  twin: () =>
+    nativeTarget(
+      { THIRDBOOK_PYTHON_INCLUDE: cache.includeTwin, CMAKE_CXX_FLAGS: "-O1 -g" },
+      findTwin() ? null : "no native twin (Debian only)",
+    ),
+  "twin-asan": () =>
+    nativeTarget(
+      { THIRDBOOK_PYTHON_INCLUDE: cache.includeTwin, CMAKE_CXX_FLAGS: "-O1 -g", THIRDBOOK_SANITIZE: "ON" },
+      findTwin() ? null : "no native twin (Debian only)",
+    ),
+  pyodide: () =>
+    findHeaders()
+      ? wasmTarget({ THIRDBOOK_PYTHON_INCLUDE: cache.includeWasm })
+      : { reason: "no CPython headers; run npm run setup" },
   embind: () => wasmTarget({ THIRDBOOK_EMBIND: "ON" }),
 };
 
@@ -56,15 +82,29 @@ function cmakeLists(folder = kRepo, depth = 0) {
 
 async function configure(name, folder, target, cmake, ninja) {
   const options = { CMAKE_MAKE_PROGRAM: ninja, THIRDBOOK_VERSION: kVersion, ...target.options };
-  const args = ["-S", kRepo, "-B", folder, "-G", "Ninja", ...Object.entries(options).map(([key, value]) => `-D${key}=${value}`)];
+  const args = [
+    "-S",
+    kRepo,
+    "-B",
+    folder,
+    "-G",
+    "Ninja",
+    ...Object.entries(options).map(([key, value]) => `-D${key}=${value}`),
+  ];
   const inputs = JSON.stringify([args, cmakeLists()]);
   const stamp = join(folder, "configured.json");
-  if (existsSync(join(folder, "build.ninja")) && existsSync(stamp) && readFileSync(stamp, "utf8") === inputs) return;
+  if (existsSync(join(folder, "build.ninja")) && existsSync(stamp) && readFileSync(stamp, "utf8") === inputs)
+    return;
   rmSync(join(folder, "CMakeCache.txt"), { force: true });
   mkdirSync(folder, { recursive: true });
   say(`build: configuring ${name} in ${folder}`);
   const env = { ...process.env, ...target.env, CXXFLAGS: "" };
-  if ((await passThrough(cmake, [...args, "--log-level=WARNING"], { env, stdio: ["ignore", "ignore", "inherit"] })) !== 0) {
+  if (
+    (await passThrough(cmake, [...args, "--log-level=WARNING"], {
+      env,
+      stdio: ["ignore", "ignore", "inherit"],
+    })) !== 0
+  ) {
     throw new SetupError(`configuring ${name} failed`, folder, "see cmake's words above");
   }
   writeFileSync(stamp, inputs);
@@ -73,7 +113,8 @@ async function configure(name, folder, target, cmake, ninja) {
 const kAfter = {
   twin: (folder) => finishTwin(folder, false),
   "twin-asan": (folder) => finishTwin(folder, true),
-  pyodide: (folder) => writeWheel(folder, folder === build.pyodide ? build.wheel : join(folder, "wheel"), kVersion),
+  pyodide: (folder) =>
+    writeWheel(folder, folder === build.pyodide ? build.wheel : join(folder, "wheel"), kVersion),
 };
 
 async function buildTarget(name, folder, flags) {
@@ -88,8 +129,12 @@ async function buildTarget(name, folder, flags) {
     await configure(name, folder, target, cmake, ninja);
     const jobs = Math.min(availableParallelism(), Number(process.env.THIRDBOOK_JOBS) || 8);
     const env = { ...process.env, ...target.env, CCACHE_BASEDIR: kRepo, CCACHE_NOHASHDIR: "1" };
-    const status = await passThrough(ninja, ["-C", folder, "-j", String(jobs), "--quiet", ...flags], { env });
-    if (status !== 0) throw new SetupError(`building ${name} failed`, folder, "see the compiler's words above");
+    const status = await passThrough(ninja, ["-C", folder, "-j", String(jobs), "--quiet", ...flags], {
+      env,
+      stdio: ["ignore", 2, 2],
+    });
+    if (status !== 0)
+      throw new SetupError(`building ${name} failed`, folder, "see the compiler's words above");
     await kAfter[name]?.(folder);
   });
 }
@@ -98,7 +143,8 @@ async function buildTarget(name, folder, flags) {
 async function buildWeb(part) {
   const script = join(kRepo, "web/build.mjs");
   if (!existsSync(script)) return say(`build: ${part} skipped: web/build.mjs is not there`);
-  if ((await passThrough(findNode(), [script, part], { cwd: kRepo })) !== 0) throw new SetupError(`building ${part} failed`, script, "see above");
+  if ((await passThrough(findNode(), [script, part], { cwd: kRepo })) !== 0)
+    throw new SetupError(`building ${part} failed`, script, "see above");
 }
 
 await runMain(async () => {

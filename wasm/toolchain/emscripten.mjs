@@ -29,13 +29,17 @@ function newEnough(version) {
 }
 
 function userEmscripten() {
-  const places = [process.env.EMSDK && join(process.env.EMSDK, "upstream", "emscripten"), process.env.PATH].filter(Boolean);
+  const places = [
+    process.env.EMSDK && join(process.env.EMSDK, "upstream", "emscripten"),
+    process.env.PATH,
+  ].filter(Boolean);
   for (const place of places) {
     const emcc = which("emcc", place);
     const version = emcc && versionOf(emcc);
     if (!version) continue;
     const text = version.join(".");
-    if (newEnough(version)) return { emcc, emxx: which("em++", place), version: text, env: {}, origin: "your own" };
+    if (newEnough(version))
+      return { emcc, emxx: which("em++", place), version: text, env: {}, origin: "your own" };
     say(`emscripten: ${emcc} is ${text}, older than ${kMinimum.join(".")}; not used`);
   }
   return null;
@@ -64,7 +68,10 @@ function wrapBinaryen() {
   const linker = join(cache.binaryen, kLoader);
   const libraries = join(cache.binaryen, "usr/lib", kTriplet);
   for (const name of readdirSync(join(cache.binaryen, "usr/bin"))) {
-    writeLauncher(join(bin, name), `exec "${linker}" --library-path "${libraries}" "${join(cache.binaryen, "usr/bin", name)}"`);
+    writeLauncher(
+      join(bin, name),
+      `exec "${linker}" --library-path "${libraries}" "${join(cache.binaryen, "usr/bin", name)}"`,
+    );
   }
 }
 
@@ -72,7 +79,8 @@ function wrapBinaryen() {
 function prune() {
   rmSync(join(kScripts, "test"), { recursive: true, force: true });
   const libraries = join(kScripts, "cache/sysroot/lib/wasm32-emscripten");
-  const unused = /-(mt|ww|debug|tracing|webgl2|emu)\b|^libGL|^libwasmfs|^libembind-.*ubsan|asan|ubsan|lsan/;
+  const unused =
+    /-(mt|ww|debug|tracing|webgl2|emu)\b|^libGL-(?!getprocaddr\.a)|^libwasmfs|^libembind-.*ubsan|asan|ubsan|lsan/;
   for (const entry of readdirSync(libraries, { recursive: true, withFileTypes: true })) {
     if (entry.isFile() && unused.test(entry.name)) rmSync(join(entry.parentPath ?? entry.path, entry.name));
   }
@@ -89,7 +97,10 @@ function installFromDebian() {
   };
   prune();
   mkdirSync(join(kScripts, "node_modules"), { recursive: true });
-  symlinkSync(join(cache.emscripten, "emscripten/usr/share/nodejs/acorn"), join(kScripts, "node_modules/acorn"));
+  symlinkSync(
+    join(cache.emscripten, "emscripten/usr/share/nodejs/acorn"),
+    join(kScripts, "node_modules/acorn"),
+  );
   wrapBinaryen();
   const configuration = {
     LLVM_ROOT: llvm,
@@ -97,11 +108,20 @@ function installFromDebian() {
     NODE_JS: findNode(),
     CACHE: join(kScripts, "cache"),
   };
-  writeFileSync(cache.emConfig, Object.entries(configuration).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`).join(""));
+  writeFileSync(
+    cache.emConfig,
+    Object.entries(configuration)
+      .map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`)
+      .join(""),
+  );
   writeStamp("emscripten", kRecipe, versions);
   const made = cachedEmscripten();
   if (!versionOf(made.emcc) || tryRun(join(cache.binaryen, "bin/wasm-opt"), ["--version"]) === null) {
-    throw new SetupError("the unpacked emscripten does not start", made.emcc, `remove ${cache.emscripten} and run set-up again, or set EMSDK`);
+    throw new SetupError(
+      "the unpacked emscripten does not start",
+      made.emcc,
+      `remove ${cache.emscripten} and run set-up again, or set EMSDK`,
+    );
   }
 }
 
@@ -111,7 +131,11 @@ export function setUpEmscripten() {
   if (own) return own;
   if (cachedEmscripten()) return cachedEmscripten();
   if (!aptUsable()) {
-    throw new SetupError(`no emcc of version ${kMinimum.join(".")} or newer`, "EMSDK, PATH", "install emsdk and activate it, then run set-up again");
+    throw new SetupError(
+      `no emcc of version ${kMinimum.join(".")} or newer`,
+      "EMSDK, PATH",
+      "install emsdk and activate it, then run set-up again",
+    );
   }
   installFromDebian();
   return cachedEmscripten();

@@ -26,13 +26,18 @@ export function findBuildTools() {
 }
 
 export function setUpBuildTools() {
-  if (!findCompiler()) throw new SetupError("no C++ compiler", "PATH", "install g++ 12 or newer (Debian: apt-get install g++)");
+  if (!findCompiler())
+    throw new SetupError("no C++ compiler", "PATH", "install g++ 12 or newer (Debian: apt-get install g++)");
   const { cmake, ninja } = findBuildTools();
   if (cmake && ninja) return;
   say(`tools: installing cmake and ninja with pip into ${cache.tools}`);
   const fetched = pipInstall(["--target", cache.tools, "cmake", "ninja"]);
   if (!fetched || !findBuildTools().cmake || !findBuildTools().ninja) {
-    throw new SetupError("cmake or ninja missing", "PATH", "install them (Debian: apt-get install cmake ninja-build)");
+    throw new SetupError(
+      "cmake or ninja missing",
+      "PATH",
+      "install them (Debian: apt-get install cmake ninja-build)",
+    );
   }
 }
 

@@ -48,13 +48,23 @@ export function setUpNodeModules() {
 export function setUpNode() {
   if (major() >= kLeast || existsSync(kCached)) return;
   if (process.platform !== "linux" || !["x64", "arm64"].includes(process.arch)) {
-    say(`node: ${process.versions.node} is older than ${kLeast}; install a newer Node for the Vitest and JSPI tests`);
+    say(
+      `node: ${process.versions.node} is older than ${kLeast}; install a newer Node for the Vitest and JSPI tests`,
+    );
     return;
   }
-  say(`node: ${process.versions.node} is older than ${kLeast}; installing Node ${kLeast} from npm into ${cache.node}`);
+  say(
+    `node: ${process.versions.node} is older than ${kLeast}; installing Node ${kLeast} from npm into ${cache.node}`,
+  );
   rmSync(cache.node, { recursive: true, force: true });
   mkdirSync(cache.node, { recursive: true });
-  for (const name of ["package.json", "package-lock.json"]) copyFileSync(join(kRecipe, name), join(cache.node, name));
+  for (const name of ["package.json", "package-lock.json"])
+    copyFileSync(join(kRecipe, name), join(cache.node, name));
   npmClean(cache.node);
-  if (!existsSync(kCached)) throw new SetupError("Node was installed but is not there", kCached, `remove ${cache.node} and run set-up again`);
+  if (!existsSync(kCached))
+    throw new SetupError(
+      "Node was installed but is not there",
+      kCached,
+      `remove ${cache.node} and run set-up again`,
+    );
 }

@@ -10,7 +10,8 @@ import { tryRun } from "./process.mjs";
 function pipCommand() {
   if (tryRun("python3", ["-m", "pip", "--version"]) !== null) return ["-m", "pip"];
   const wheels = join(cache.pip, "usr/share/python-wheels");
-  if (!existsSync(wheels) && aptUsable()) unpackPackages(hostSystem().codename, ["python3-pip-whl"], cache.pip);
+  if (!existsSync(wheels) && aptUsable())
+    unpackPackages(hostSystem().codename, ["python3-pip-whl"], cache.pip);
   const wheel = existsSync(wheels) && readdirSync(wheels).find((name) => /^pip-.*\.whl$/.test(name));
   return wheel ? [join(wheels, wheel, "pip")] : null;
 }
@@ -19,6 +20,13 @@ function pipCommand() {
 export function pipInstall(args) {
   const pip = pipCommand();
   if (!pip) return false;
-  const flags = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-deps", "--only-binary=:all:", "--upgrade"];
+  const flags = [
+    "--quiet",
+    "--disable-pip-version-check",
+    "--no-input",
+    "--no-deps",
+    "--only-binary=:all:",
+    "--upgrade",
+  ];
   return tryRun("python3", [...pip, "install", ...flags, ...args]) !== null;
 }

@@ -14,7 +14,8 @@ export const kPython = "3.14";
 
 /** Debian's name for this machine's libraries, and where a package of libc6 keeps the dynamic linker. */
 export const kTriplet = process.arch === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
-export const kLoader = process.arch === "arm64" ? "usr/lib/ld-linux-aarch64.so.1" : "usr/lib64/ld-linux-x86-64.so.2";
+export const kLoader =
+  process.arch === "arm64" ? "usr/lib/ld-linux-aarch64.so.1" : "usr/lib64/ld-linux-x86-64.so.2";
 
 export const cache = {
   apt: join(kCache, "apt"),

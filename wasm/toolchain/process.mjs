@@ -23,9 +23,17 @@ export function which(program, path = process.env.PATH ?? "") {
 
 /** Runs to the end and returns stdout. `failure` = [what, where, remedy] of the SetupError when it fails. */
 export function run(program, args, { cwd, env, failure, input } = {}) {
-  const result = spawnSync(program, args, { cwd, env: env ?? process.env, input, encoding: "utf8", maxBuffer: 1 << 28 });
+  const result = spawnSync(program, args, {
+    cwd,
+    env: env ?? process.env,
+    input,
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+  });
   if (result.status === 0) return result.stdout;
-  const output = `${result.stderr ?? ""}${result.stdout ?? ""}`.trim() || String(result.error ?? `signal ${result.signal}`);
+  const output =
+    `${result.stderr ?? ""}${result.stdout ?? ""}`.trim() ||
+    String(result.error ?? `signal ${result.signal}`);
   const last = output.split("\n").slice(-12).join("\n    ");
   const [what, where, remedy] = failure ?? [`${program} failed`, args.join(" "), "see below"];
   throw new SetupError(what, where, `${remedy}\n    ${last}`);

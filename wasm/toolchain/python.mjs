@@ -14,9 +14,22 @@ import { readStamp, writeStamp } from "./stamp.mjs";
 const kRecipe = 2;
 const kSuite = "sid";
 const kTwinPackages = [
-  `python${kPython}-minimal`, `libpython${kPython}-minimal`, `libpython${kPython}-stdlib`, `libpython${kPython}-dev`,
-  "libc6", "libstdc++6", "libgcc-s1", "zlib1g", "libexpat1", "libssl3t64", "libffi8", "libbz2-1.0", "liblzma5",
-  "libsqlite3-0", "libzstd1", "tzdata",
+  `python${kPython}-minimal`,
+  `libpython${kPython}-minimal`,
+  `libpython${kPython}-stdlib`,
+  `libpython${kPython}-dev`,
+  "libc6",
+  "libstdc++6",
+  "libgcc-s1",
+  "zlib1g",
+  "libexpat1",
+  "libssl3t64",
+  "libffi8",
+  "libbz2-1.0",
+  "liblzma5",
+  "libsqlite3-0",
+  "libzstd1",
+  "tzdata",
 ];
 
 const kPyconfigProgram = `
@@ -28,7 +41,9 @@ json.dumps({k: v for k, v in names.items() if isinstance(v, int) and not isinsta
 /** Headers' version as their patchlevel.h says it, e.g. "3.14.10", or null. */
 function headersVersion(folder) {
   const path = join(folder, "patchlevel.h");
-  return existsSync(path) ? (readFileSync(path, "utf8").match(/define PY_VERSION\s+"([^"]+)"/)?.[1] ?? null) : null;
+  return existsSync(path)
+    ? (readFileSync(path, "utf8").match(/define PY_VERSION\s+"([^"]+)"/)?.[1] ?? null)
+    : null;
 }
 
 /** Headers of CPython 3.14 that the user has: THIRDBOOK_PYTHON_INCLUDE, or what python3.14-config says. */
@@ -39,7 +54,11 @@ function userHeaders() {
   for (const folder of [named, asked].filter(Boolean)) {
     if (headersVersion(folder)?.startsWith(`${kPython}.`)) return folder;
     if (folder === named) {
-      throw new SetupError(`no CPython ${kPython} headers`, folder, "let THIRDBOOK_PYTHON_INCLUDE name the folder that has Python.h and patchlevel.h");
+      throw new SetupError(
+        `no CPython ${kPython} headers`,
+        folder,
+        "let THIRDBOOK_PYTHON_INCLUDE name the folder that has Python.h and patchlevel.h",
+      );
     }
   }
   return null;
@@ -51,7 +70,9 @@ async function pyodideConfig() {
   const pyodide = await loadPyodide();
   const values = JSON.parse(pyodide.runPython(kPyconfigProgram));
   const version = pyodide.runPython("import sys; '.'.join(map(str, sys.version_info[:3]))");
-  const lines = Object.keys(values).sort().map((name) => `#define ${name} ${values[name]}`);
+  const lines = Object.keys(values)
+    .sort()
+    .map((name) => `#define ${name} ${values[name]}`);
   const text = `// CPython ${version} in Pyodide ${pyodide.version}, written from its sysconfig.\n#pragma once\n${lines.join("\n")}\n`;
   return { text, version, pyodide: pyodide.version };
 }
@@ -95,13 +116,30 @@ export function findHeaders() {
 
 function fetchNumpy() {
   const machine = process.arch === "arm64" ? "aarch64" : "x86_64";
-  const platforms = ["manylinux_2_27", "manylinux_2_28"].flatMap((name) => ["--platform", `${name}_${machine}`]);
-  const target = ["--no-compile", "--python-version", kPython, "--implementation", "cp", ...platforms, "--target", cache.twinPackages];
+  const platforms = ["manylinux_2_27", "manylinux_2_28"].flatMap((name) => [
+    "--platform",
+    `${name}_${machine}`,
+  ]);
+  const target = [
+    "--no-compile",
+    "--python-version",
+    kPython,
+    "--implementation",
+    "cp",
+    ...platforms,
+    "--target",
+    cache.twinPackages,
+  ];
   if (!pipInstall([...target, "numpy"])) {
     say(`twin: NumPy for CPython ${kPython} could not be fetched with pip; tests against NumPy are skipped`);
     return null;
   }
-  return tryRun("sh", ["-c", `ls "${cache.twinPackages}" | sed -n 's/^numpy-\\(.*\\)\\.dist-info$/\\1/p'`])?.trim() || null;
+  return (
+    tryRun("sh", [
+      "-c",
+      `ls "${cache.twinPackages}" | sed -n 's/^numpy-\\(.*\\)\\.dist-info$/\\1/p'`,
+    ])?.trim() || null
+  );
 }
 
 /** Makes the headers, and on Debian the twin. Returns what was found or made. */
@@ -109,9 +147,11 @@ export async function setUpPython() {
   const found = readStamp("python", kRecipe);
   if (found && headersVersion(cache.includeWasm)) return found;
   const notes = { twin: null, numpy: null, origin: "" };
-  let headers = null;
+  let headers;
   if (aptUsable()) {
-    say(`python: fetching CPython ${kPython} and its headers from ${kSuite}, about 30 MB, into ${cache.python}`);
+    say(
+      `python: fetching CPython ${kPython} and its headers from ${kSuite}, about 30 MB, into ${cache.python}`,
+    );
     const versions = unpackPackages(kSuite, kTwinPackages, cache.pythonRoot);
     const include = join(cache.pythonRoot, "usr/include");
     headers = join(include, `python${kPython}`);
@@ -121,15 +161,25 @@ export async function setUpPython() {
     const launcher = join(cache.python, "python");
     writeTwinLauncher(launcher, "");
     notes.twin = run(launcher, ["-c", "import sys; print(sys.version.split()[0])"], {
-      failure: [`the twin CPython ${kPython} does not start`, launcher, `remove ${cache.python} and run set-up again`],
+      failure: [
+        `the twin CPython ${kPython} does not start`,
+        launcher,
+        `remove ${cache.python} and run set-up again`,
+      ],
     }).trim();
     notes.origin = `Debian ${versions[`libpython${kPython}-dev`]} (${kSuite})`;
     notes.numpy = fetchNumpy();
-    say(`python: headers and twin are CPython ${notes.twin}, ${notes.origin}; NumPy ${notes.numpy ?? "none"}`);
+    say(
+      `python: headers and twin are CPython ${notes.twin}, ${notes.origin}; NumPy ${notes.numpy ?? "none"}`,
+    );
   } else {
     headers = userHeaders();
     if (!headers) {
-      throw new SetupError(`no CPython ${kPython} headers`, "THIRDBOOK_PYTHON_INCLUDE, python3.14-config", `install CPython ${kPython} with its headers, or name their folder in THIRDBOOK_PYTHON_INCLUDE`);
+      throw new SetupError(
+        `no CPython ${kPython} headers`,
+        "THIRDBOOK_PYTHON_INCLUDE, python3.14-config",
+        `install CPython ${kPython} with its headers, or name their folder in THIRDBOOK_PYTHON_INCLUDE`,
+      );
     }
     notes.origin = headers;
     say(`python: headers of ${headers}; the native twin needs Debian, its tests are skipped`);

@@ -26,7 +26,12 @@ const kSteps = {
 await runMain(async () => {
   const names = process.argv.slice(2);
   for (const name of names) {
-    if (!(name in kSteps)) throw new SetupError(`no set-up step "${name}"`, "setup.mjs", `one of ${Object.keys(kSteps).join(" ")}`);
+    if (!(name in kSteps))
+      throw new SetupError(
+        `no set-up step "${name}"`,
+        "setup.mjs",
+        `one of ${Object.keys(kSteps).join(" ")}`,
+      );
   }
   mkdirSync(kCache, { recursive: true });
   await withLock("setup", kCache, async () => {

@@ -1,5 +1,5 @@
 // In: a built `_core.so` and the Python package of wasm/pyodide/thirdbook. Out: FOLDER/site/thirdbook, where both lie
-// together, and FOLDER/python, which starts the twin with them. 
+// together, and FOLDER/python, which starts the twin with them.
 // Invariant: the package's own files are links, so an edit is seen without a build.
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
@@ -12,7 +12,9 @@ const kPackage = join(kRepo, "wasm/pyodide/thirdbook");
 
 function linkPackage(site) {
   mkdirSync(site, { recursive: true });
-  const wanted = existsSync(kPackage) ? readdirSync(kPackage).filter((name) => name !== "__pycache__" && !name.startsWith("_core.")) : [];
+  const wanted = existsSync(kPackage)
+    ? readdirSync(kPackage).filter((name) => name !== "__pycache__" && !name.startsWith("_core."))
+    : [];
   for (const name of readdirSync(site)) {
     if (name !== "_core.so") rmSync(join(site, name), { recursive: true, force: true });
   }

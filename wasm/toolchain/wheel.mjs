@@ -3,7 +3,16 @@
 // Invariant: same input, same bytes (sorted names, fixed dates); the side module stays below kLimit.
 
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
 import { kRepo } from "./places.mjs";
@@ -41,8 +50,13 @@ function writeInfo(site, version) {
   mkdirSync(info);
   const { description } = JSON.parse(readFileSync(join(kRepo, "package.json"), "utf8"));
   const metadata = [
-    "Metadata-Version: 2.1", "Name: thirdbook", `Version: ${version}`, `Summary: ${description}`,
-    "License: Apache-2.0", "Requires-Python: >=3.14,<3.15", "",
+    "Metadata-Version: 2.1",
+    "Name: thirdbook",
+    `Version: ${version}`,
+    `Summary: ${description}`,
+    "License: Apache-2.0",
+    "Requires-Python: >=3.14,<3.15",
+    "",
   ];
   writeFileSync(join(info, "METADATA"), metadata.join("\n"));
   const wheel = ["Wheel-Version: 1.0", "Generator: thirdbook", "Root-Is-Purelib: false", `Tag: ${kTag}`, ""];
@@ -62,18 +76,31 @@ function writeInfo(site, version) {
 export function writeWheel(folder, target, version) {
   const module = join(folder, "wasm/pyodide", kSideModule);
   const size = statSync(module).size;
-  if (size >= kLimit) throw new SetupError(`the side module has ${size} bytes, the limit is ${kLimit}`, module, "make it smaller (see docs on size)");
+  if (size >= kLimit)
+    throw new SetupError(
+      `the side module has ${size} bytes, the limit is ${kLimit}`,
+      module,
+      "make it smaller (see docs on size)",
+    );
   const site = join(target, "site");
   rmSync(target, { recursive: true, force: true });
   mkdirSync(join(site, "thirdbook"), { recursive: true });
   if (existsSync(kPackage)) {
-    cpSync(kPackage, join(site, "thirdbook"), { recursive: true, filter: (path) => !/__pycache__|\.pyc$|\/_core\./.test(path) });
+    cpSync(kPackage, join(site, "thirdbook"), {
+      recursive: true,
+      filter: (path) => !/__pycache__|\.pyc$|\/_core\./.test(path),
+    });
   }
   cpSync(module, join(site, "thirdbook", kSideModule));
   writeInfo(site, version);
   const wheel = join(target, wheelName(version));
-  run("python3", ["-c", kZipProgram, site, wheel], { input: filesBelow(site).join("\n"), failure: ["the wheel could not be written", wheel, "is the disk full?"] });
+  run("python3", ["-c", kZipProgram, site, wheel], {
+    input: filesBelow(site).join("\n"),
+    failure: ["the wheel could not be written", wheel, "is the disk full?"],
+  });
   const kilobytes = (bytes) => `${(bytes / 1024).toFixed(0)} kB`;
-  say(`wheel: ${wheelName(version)}: side module ${kilobytes(size)} (gzip ${kilobytes(gzipSync(readFileSync(module)).length)}), wheel ${kilobytes(statSync(wheel).size)}`);
+  say(
+    `wheel: ${wheelName(version)}: side module ${kilobytes(size)} (gzip ${kilobytes(gzipSync(readFileSync(module)).length)}), wheel ${kilobytes(statSync(wheel).size)}`,
+  );
   return wheel;
 }
