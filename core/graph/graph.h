@@ -75,7 +75,8 @@ Status Verify(const Graph& graph);
 std::string Print(const Graph& graph);
 
 // Runs node by node with the kernels of tensor/kernels.h: the reference for every other executor, and the fallback when a
-// generated kernel is refused. Weak inputs are 0-d tensors. Outputs are fresh storages (never views of inputs).
+// generated kernel is refused. Weak inputs are 0-d tensors. Each output has a storage of its own,
+// shared neither with an input nor with another output.
 Result<std::vector<Tensor>> RunReference(const Graph& graph, const std::vector<Tensor>& inputs);
 
 }  // namespace thirdbook

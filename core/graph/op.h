@@ -70,6 +70,9 @@ const OpInfo& Info(Op op);
 // The op of that name; nullptr when there is none.
 const OpInfo* FindOp(std::string_view name);
 
+// Fills in the defaults of attributes that are missing at the end. Infer, Execute and Graph::AddNode do it themselves.
+Attrs CompleteAttrs(Op op, Attrs attrs);
+
 // Output metadata for given operands and attributes; the error is the one PyTorch would raise (kind and gist).
 // Most ops have one output; topk, sort, max_dim, min_dim have two (values, indices), unique three (values, inverse, counts).
 // Undefined optional operands are nullptr. A pointwise node whose operands are all weak is weak itself (float64 when floating).
