@@ -26,6 +26,7 @@ import thirdbook
 from snapshot import Snapshot, first_difference, plain
 
 EAGER_ONLY = os.environ.get("THIRDBOOK_TEST_EAGER") == "1"
+MANY_CALLS = 50
 VERIFY = os.environ.get("THIRDBOOK_TEST_VERIFY") == "1"
 
 
@@ -34,7 +35,8 @@ class Program:
 
     `source` defines `fn` (or decorates with `compiled`); it finds `torch` (the library), `x` (arange(4.)) and `compiled`.
     `call` is an expression, evaluated in the module with `fn` compiled and `i` counting the calls.
-    `steps`: an int calls that often, a text is executed in the module as it is (a premise changes).
+    `steps`: an int calls that often (from 50 on the world is looked at after the last call only), a text is executed in
+    the module as it is (a premise changes).
     `modules`: {name: source} of helper modules that can be imported. `raises`: exception types that calls may raise, at
     least one does. `expect`: an expression that must be true at the end in both worlds.
     `breaks`, `compiles`, `recompiles`: what the counters must say in the end; None: not asserted. `options` go to `compile`.
@@ -100,9 +102,10 @@ class World:
                     exec(compile(step, "<change>", "exec"), vars(self._module))
                     steps.append(self._step(f"after {step!r}", texts))
                     continue
-                for _ in range(step):
+                for index in range(step):
                     self._one_call()
-                    steps.append(self._step(f"after call {self._calls}", texts))
+                    if step < MANY_CALLS or index == step - 1:
+                        steps.append(self._step(f"after call {self._calls}", texts))
             self.expectation = self._program.expect is None or bool(eval(self._program.expect, vars(self._module)))
         return steps
 

@@ -11,6 +11,7 @@ import enum
 import functools
 import inspect
 import io
+import logging
 import random
 import re
 import threading
@@ -91,6 +92,8 @@ class Snapshot:
             return f"{kind.__name__} {value!r}"
         if kind is types.ModuleType:
             return f"module {value.__name__}"
+        if issubclass(kind, logging.Logger):
+            return f"logger {value.name} level {value.level} disabled {value.disabled}"
         if isinstance(value, types.FunctionType) and value.__module__ != self._home:
             return f"function {value.__module__}.{value.__qualname__}"
         if issubclass(kind, type) and value.__module__ != self._home:

@@ -1,0 +1,576 @@
+"""B01, B02, B05 and B08: growing state, output as ledger entries, lazy objects, breaks that resume where they were."""
+
+import unittest
+
+from harness import Program, ProgramCase
+
+
+class GrowingState(ProgramCase):
+    row = "B01"
+
+    counter_on_an_object = Program(
+        """
+        class Model:
+            def __init__(self): self.calls = 0
+            def __call__(self, x):
+                self.calls += 1
+                return x * 2
+        m = Model()
+        def fn(x): return m(x)
+        """,
+        steps=1000,
+        compiles=1,
+        expect="m.calls == 1000",
+    )
+    global_and_cell_counters = Program(
+        """
+        n = 0
+        def make():
+            k = 0
+            def step():
+                nonlocal k
+                k += 3
+                return k
+            return step
+        step = make()
+        def fn(x):
+            global n
+            n += 1
+            return x + step() * n
+        """,
+        steps=1000,
+        compiles=1,
+        expect="n == 1000",
+    )
+    append_to_a_log = Program(
+        """
+        log = []
+        def fn(x):
+            log.append("entry")
+            return x + 1
+        """,
+        steps=1000,
+        compiles=1,
+        expect="len(log) == 1000",
+    )
+    counter_appended_to_a_log = Program(
+        """
+        log = []
+        class Model: calls = 0
+        m = Model()
+        def fn(x):
+            m.calls += 1
+            log.append(m.calls)
+            log.extend([m.calls * 2, "s"])
+            return x * m.calls
+        """,
+        steps=1000,
+        compiles=1,
+        expect="log[-2] == 2000",
+    )
+    new_keys_in_a_dict = Program(
+        """
+        seen = {}
+        def fn(x, k, v):
+            seen[k] = v
+            return x + 1
+        """,
+        call="fn(x, i, i * 2)",
+        steps=1000,
+        compiles=1,
+        expect="seen[999] == 1998",
+    )
+    string_keys_and_a_set = Program(
+        """
+        names, seen = {}, set()
+        def fn(x, name):
+            names[name] = x
+            seen.add(name)
+            return x + 1
+        """,
+        call="fn(x, f'name{i % 300}')",
+        steps=400,
+        compiles=1,
+    )
+    running_sum_of_floats = Program(
+        """
+        total, count, history = 0.0, 0, []
+        def fn(x, v):
+            global total, count
+            total += v
+            count += 1
+            history.append(total / count)
+            return x * v
+        """,
+        call="fn(x, i * 0.5)",
+        steps=1000,
+        compiles=1,
+    )
+    running_mean_of_tensors = Program(
+        """
+        class Running:
+            def __init__(self): self.n, self.mean = 0, torch.zeros(4)
+            def update(self, x):
+                self.n += 1
+                self.mean = self.mean + (x - self.mean) / self.n
+                return self.mean
+        r = Running()
+        def fn(x): return r.update(x)
+        """,
+        call="fn(x + i)",
+        steps=1000,
+        compiles=1,
+    )
+    bounded_window = Program(
+        """
+        from collections import deque
+        window = deque(maxlen=8)
+        def fn(x, v):
+            window.append(v)
+            return x * 2
+        """,
+        call="fn(x, i)",
+        steps=1000,
+        compiles=1,
+        expect="list(window) == list(range(992, 1000))",
+    )
+    learning_rate_by_step = Program(
+        """
+        class Optimizer:
+            def __init__(self): self.step_count, self.lr = 0, 0.0
+            def step(self, p, g):
+                self.step_count += 1
+                self.lr = 0.5 / self.step_count
+                p.sub_(g * self.lr)
+        o, p = Optimizer(), torch.zeros(4)
+        def fn(x):
+            o.step(p, x)
+            return p + 0
+        """,
+        steps=1000,
+        compiles=1,
+    )
+    cache_keyed_by_an_argument = Program(
+        """
+        cache = {}
+        def fn(x, k):
+            cache[k] = cache.get(k, 0) + 1
+            return x + 1
+        """,
+        call="fn(x, i % 7)",
+        steps=200,
+    )
+    loss_history_with_deferred_reads = Program(
+        """
+        losses = []
+        def fn(x):
+            loss = (x * x).sum()
+            losses.append(float(loss))
+            losses.append(loss.item())
+            return loss
+        """,
+        call="fn(x + i)",
+        steps=1000,
+        compiles=1,
+    )
+    messages_with_counters = Program(
+        """
+        messages = []
+        n = 0
+        def fn(x):
+            global n
+            n += 1
+            messages.append(f"step {n}: {n * 2:>5}")
+            return x + n
+        """,
+        steps=1000,
+        compiles=1,
+        expect="messages[-1] == 'step 1000:  2000'",
+    )
+    histogram_of_an_argument = Program(
+        """
+        from collections import Counter, defaultdict
+        hits, groups = Counter(), defaultdict(list)
+        def fn(x, k):
+            hits[k] += 1
+            groups[k].append(k)
+            return x + 1
+        """,
+        call="fn(x, i % 5)",
+        steps=100,
+    )
+    append_and_trim = Program(
+        """
+        items = []
+        def fn(x):
+            items.append(x)
+            if len(items) > 3:
+                del items[0]
+            return x + len(items)
+        """,
+        steps=30,
+    )
+
+
+class OutputAsEntries(ProgramCase):
+    row = "B02"
+
+    print_in_order = Program(
+        """
+        import sys
+        n = 0
+        def fn(x):
+            global n
+            n += 1
+            print("call", n, [n], sep="-", end="!\\n")
+            print("to stderr", n, file=sys.stderr)
+            print()
+            sys.stdout.write(f"written {n}\\n")
+            return x * n
+        """,
+        compiles=1,
+    )
+    print_tensor_of_that_moment = Program(
+        """
+        t = torch.zeros(3)
+        def fn(x):
+            print("before", t)
+            t.add_(1)
+            print("between", t, t.sum())
+            t.mul_(2)
+            print(f"after {t} {t.sum()} {t.sum().item():.2f}")
+            return t + 0
+        """
+    )
+    print_list_of_that_moment = Program(
+        """
+        items = []
+        def fn(x):
+            print(items)
+            items.append(len(items))
+            print(items)
+            items.append("x")
+            print(items, len(items))
+            return x + 1
+        """
+    )
+    user_repr_runs_in_its_place = Program(
+        """
+        log = []
+        class Box:
+            def __init__(self): self.n = 0
+            def __repr__(self):
+                log.append("repr")
+                return f"Box({self.n})"
+            def __str__(self): return f"box {self.n}"
+        b = Box()
+        def fn(x):
+            b.n += 1
+            print(b, [b])
+            log.append("printed")
+            b.n += 1
+            print(f"{b} {b!r}")
+            return x + b.n
+        """
+    )
+    warnings_warn = Program(
+        """
+        import warnings
+        n = 0
+        def helper():
+            warnings.warn("from helper", RuntimeWarning, stacklevel=2)
+        def fn(x):
+            global n
+            n += 1
+            warnings.warn(f"call {n}")
+            helper()
+            return x + n
+        """
+    )
+    logging_records = Program(
+        """
+        import logging
+        logger = logging.getLogger("program.part")
+        n = 0
+        def fn(x):
+            global n
+            n += 1
+            logger.warning("call %d of %s", n, "fn")
+            logger.debug("not shown")
+            logging.error("root")
+            y = x * n
+            logger.error("sum %s", y.sum())
+            return y
+        """
+    )
+    progress_bar = Program(
+        """
+        import sys
+        class Progress:
+            def __init__(self, total): self.total, self.n = total, 0
+            def update(self, by=1):
+                self.n += by
+                sys.stderr.write(f"\\r{self.n}/{self.total}")
+                sys.stderr.flush()
+        p = Progress(10)
+        def fn(x):
+            p.update()
+            y = x * 2
+            p.update(2)
+            return y
+        """,
+        compiles=1,
+    )
+    output_before_an_exception = Program(
+        """
+        def fn(x):
+            print("one")
+            y = x + 1
+            print("two", y)
+            raise ValueError("v")
+        """,
+        raises=ValueError,
+        breaks=None,
+    )
+    print_between_effects_of_user_setters = Program(
+        """
+        class Box:
+            def __setattr__(self, name, value):
+                print("set", name)
+                object.__setattr__(self, name, value)
+        b = Box()
+        def fn(x):
+            print("start")
+            b.a = 1
+            print("middle")
+            b.b = x
+            print("end")
+            return x + 1
+        """
+    )
+    print_to_a_user_file = Program(
+        """
+        import io
+        class File:
+            def __init__(self): self.parts = []
+            def write(self, text): self.parts.append(text)
+        f, buffer = File(), io.StringIO()
+        def fn(x):
+            print("a", 1, file=f)
+            print("b", file=buffer)
+            return x + len(f.parts)
+        """,
+        breaks=None,
+    )
+
+
+class LazyObjects(ProgramCase):
+    row = "B05"
+
+    no_break_for_any_of_them = Program(
+        """
+        from collections import deque
+        import contextvars, functools, weakref
+        class Thing: n = 0
+        window, t, v = deque(maxlen=2), Thing(), contextvars.ContextVar("v", default=0)
+        ref = weakref.ref(t)
+        @functools.lru_cache(maxsize=8)
+        def square(n): return n * n
+        def fn(x):
+            window.append(square(3))
+            ref().n += 1
+            v.set(v.get() + 1)
+            lazy = map(lambda n: n + 1, [1, 2])
+            pairs = zip([1, 2], "ab")
+            odd = filter(lambda n: n % 2, [1, 2, 3])
+            return x * window[-1], next(lazy), list(odd), lazy, pairs
+        """
+    )
+
+
+class BreaksResume(ProgramCase):
+    row = "B08"
+
+    inside_loops = Program(
+        """
+        log = []
+        def fn(x):
+            total = x
+            for a in range(3):
+                for b in "pq":
+                    log.append((a, b))
+                    torch.graph_break()
+                    total = total + a
+                while a > 0:
+                    a -= 1
+                    torch.graph_break()
+                    if a == 0:
+                        break
+                else:
+                    log.append("else")
+            return total * len(log)
+        """,
+        breaks=None,
+    )
+    inside_with = Program(
+        """
+        log = []
+        class Scope:
+            def __init__(self, name): self.name = name
+            def __enter__(self):
+                log.append("+" + self.name)
+                return self.name
+            def __exit__(self, *exc):
+                log.append("-" + self.name)
+                return exc[0] is KeyError
+        def fn(x):
+            with Scope("a") as a, Scope("b"):
+                y = x * 2
+                torch.graph_break()
+                log.append(a)
+                with Scope("c"):
+                    torch.graph_break()
+                    raise KeyError
+                log.append("suppressed")
+                torch.graph_break()
+                y = y + 1
+            return y
+        """,
+        breaks=None,
+    )
+    inside_try = Program(
+        """
+        log = []
+        def fn(x):
+            try:
+                torch.graph_break()
+                log.append("try")
+                raise ValueError("v")
+            except ValueError as error:
+                torch.graph_break()
+                log.append(str(error))
+                try:
+                    torch.graph_break()
+                    raise KeyError("k")
+                except KeyError as inner:
+                    torch.graph_break()
+                    log.append(inner.__context__ is error)
+            else:
+                log.append("no")
+            finally:
+                torch.graph_break()
+                log.append("finally")
+            return x * len(log)
+        """,
+        breaks=None,
+    )
+    inside_inlined_calls_with_state = Program(
+        """
+        log = []
+        def third(x, k):
+            for n in range(2):
+                log.append((k, n))
+                torch.graph_break()
+                x = x + n
+            return x
+        def second(x):
+            out = [third(x, k) for k in "ab"]
+            log.append("second")
+            return out[0] + out[1]
+        def fn(x):
+            y = x * 2
+            try:
+                z = second(y) + y
+            finally:
+                log.append("finally")
+            return z, y
+        """,
+        breaks=None,
+    )
+    inside_comprehensions = Program(
+        """
+        def side(n):
+            torch.graph_break()
+            return n * 2
+        def fn(x):
+            a = [side(n) for n in range(3) if side(n) >= 0]
+            b = {n: side(n) for n in a}
+            c = {side(n) for n in b}
+            d = sum(side(n) for n in range(2))
+            return a, b, c, x * d
+        """,
+        breaks=None,
+    )
+    inside_match_and_conditions = Program(
+        """
+        def side(v):
+            torch.graph_break()
+            return v
+        def fn(x, v):
+            y = side(1) if side(v) else side(2)
+            z = side(0) or side(3) and side(4)
+            match side([v, 5]):
+                case [1, n] if side(n) == 5:
+                    w = n
+                case _:
+                    w = -1
+            return x * y + z, w, 0 < side(1) < side(2) < side(1)
+        """,
+        call="fn(x, i % 2)",
+        steps=4,
+        breaks=None,
+    )
+    data_dependent_loop = Program(
+        """
+        steps = []
+        def fn(x):
+            n = 0
+            while x.sum() < 50:
+                steps.append(n)
+                x = x * 2 + 1
+                n += 1
+            return x, n
+        """,
+        breaks=None,
+    )
+    break_then_the_rest_is_compiled = Program(
+        """
+        def fn(x):
+            y = x * 2
+            torch.graph_break()
+            return y + 1
+        """,
+        breaks=1,
+        compiles=2,
+    )
+    methods_generators_and_super = Program(
+        """
+        log = []
+        class Base:
+            def run(self, x):
+                torch.graph_break()
+                log.append("base")
+                return x + 1
+        class Leaf(Base):
+            def run(self, x):
+                log.append("leaf")
+                y = super().run(x)
+                torch.graph_break()
+                return y * 2
+        def numbers():
+            for n in range(3):
+                torch.graph_break()
+                yield n
+        l = Leaf()
+        def fn(x):
+            total = 0
+            for n in numbers():
+                total += n
+            return l.run(x) + total
+        """,
+        breaks=None,
+    )
+
+
+if __name__ == "__main__":
+    unittest.main()
