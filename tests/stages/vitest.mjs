@@ -8,7 +8,7 @@ import { findChromium } from "../../wasm/toolchain/browser.mjs";
 import { findNode, nodeVersion } from "../../wasm/toolchain/node.mjs";
 import { kNodeModules, kRepo } from "../../wasm/toolchain/places.mjs";
 import { buildTargets, kMinutes, runLines } from "./child.mjs";
-import { addCounts, crashed, kNone, skipStage } from "./counts.mjs";
+import { addCounts, crashed, skipStage } from "./counts.mjs";
 
 const kConfig = ["ts", "mts", "mjs"].map((ending) => join(kRepo, `tests/web/vitest.config.${ending}`));
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { kRepo } from "./places.mjs";
 import { run } from "./process.mjs";
 import { writeTwinLauncher } from "./python.mjs";
+import { checkShared } from "./symbols.mjs";
 
 const kPackage = join(kRepo, "wasm/pyodide/thirdbook");
 
@@ -35,6 +36,7 @@ export function finishTwin(folder, sanitized) {
   const site = join(folder, "site", "thirdbook");
   linkPackage(site);
   const built = join(folder, "wasm/pyodide/_core.so");
+  checkShared(built);
   // A new file, not the old one overwritten: a running test keeps the one it has mapped.
   rmSync(join(site, "_core.so"), { force: true });
   copyFileSync(built, join(site, "_core.so"));

@@ -18,6 +18,7 @@ import { gzipSync } from "node:zlib";
 import { kRepo } from "./places.mjs";
 import { run } from "./process.mjs";
 import { SetupError, say } from "./say.mjs";
+import { checkWasm } from "./symbols.mjs";
 
 export const kTag = "cp314-cp314-pyemscripten_2026_0_wasm32";
 export const kSideModule = "_core.cpython-314-wasm32-emscripten.so";
@@ -75,6 +76,7 @@ function writeInfo(site, version) {
 /** Packs build/pyodide's side module; returns the wheel's path. Prints the sizes. */
 export function writeWheel(folder, target, version) {
   const module = join(folder, "wasm/pyodide", kSideModule);
+  checkWasm(module);
   const size = statSync(module).size;
   if (size >= kLimit)
     throw new SetupError(
