@@ -5,7 +5,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { build, kRepo } from "../../wasm/toolchain/places.mjs";
-import { findHeaders, findTwin } from "../../wasm/toolchain/python.mjs";
+import { findHeaders } from "../../wasm/toolchain/headers.mjs";
+import { findTwin } from "../../wasm/toolchain/twin.mjs";
 import { buildTargets, inParallel, kMinutes, runLines } from "./child.mjs";
 import { addCounts, crashed, kNone, skipStage } from "./counts.mjs";
 

@@ -3,8 +3,8 @@
 // need a browser are skipped aloud.
 
 import { existsSync } from "node:fs";
+import { hostSystem } from "./mirror.mjs";
 import { run, which } from "./process.mjs";
-import { hostSystem } from "./apt.mjs";
 import { say } from "./say.mjs";
 
 const kNames = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];

@@ -13,9 +13,9 @@ import { findBuildTools, findCompiler, findGtest } from "./native.mjs";
 import { findNode } from "./node.mjs";
 import { build, cache, kBuild, kRepo } from "./places.mjs";
 import { passThrough } from "./process.mjs";
-import { findHeaders, findTwin } from "./python.mjs";
+import { findHeaders } from "./headers.mjs";
 import { SetupError, runMain, say } from "./say.mjs";
-import { finishTwin } from "./twin.mjs";
+import { findTwin, finishTwin } from "./twin.mjs";
 import { writeWheel } from "./wheel.mjs";
 
 export const kVersion = JSON.parse(readFileSync(join(kRepo, "package.json"), "utf8")).version;

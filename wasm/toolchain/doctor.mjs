@@ -3,15 +3,16 @@
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { hostSystem } from "./apt.mjs";
 import { findChromium } from "./browser.mjs";
 import { findEmscripten } from "./emscripten.mjs";
+import { hostSystem } from "./mirror.mjs";
 import { findBuildTools, findClangFormat, findCompiler, findGtest } from "./native.mjs";
 import { findNode, nodeVersion } from "./node.mjs";
 import { build, kCache, kPyodide, kRepo } from "./places.mjs";
 import { tryRun, which } from "./process.mjs";
-import { findHeaders, findTwin } from "./python.mjs";
+import { findHeaders } from "./headers.mjs";
 import { runMain } from "./say.mjs";
+import { findTwin } from "./twin.mjs";
 import { kTag } from "./wheel.mjs";
 
 const kSetUp = "run npm run setup";

@@ -3,7 +3,8 @@
 
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { hostSystem, unpackPackages } from "./apt.mjs";
+import { unpackPackages } from "./apt.mjs";
+import { hostSystem } from "./mirror.mjs";
 import { cache, kTriplet } from "./places.mjs";
 import { say } from "./say.mjs";
 import { readStamp, writeStamp } from "./stamp.mjs";

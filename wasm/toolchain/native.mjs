@@ -3,8 +3,9 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { aptUsable, hostSystem, unpackPackages } from "./apt.mjs";
+import { aptUsable, unpackPackages } from "./apt.mjs";
 import { ensureLlvm, findLlvm } from "./llvm.mjs";
+import { hostSystem } from "./mirror.mjs";
 import { cache } from "./places.mjs";
 import { pipInstall } from "./pip.mjs";
 import { which } from "./process.mjs";

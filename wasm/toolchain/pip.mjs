@@ -3,7 +3,8 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { aptUsable, hostSystem, unpackPackages } from "./apt.mjs";
+import { aptUsable, unpackPackages } from "./apt.mjs";
+import { hostSystem } from "./mirror.mjs";
 import { cache } from "./places.mjs";
 import { tryRun } from "./process.mjs";
 

@@ -1,6 +1,6 @@
 // In: a fresh clone on a machine with Node 20+, Python 3, a C++ compiler. Out: everything that build and tests need.
 // Invariant: each step is skipped when its result is there, so a second run only looks and needs no network.
-// Usage: node wasm/toolchain/setup.mjs [STEP…]      steps: npm node emscripten python gtest lint browser
+// Usage: node wasm/toolchain/setup.mjs [STEP…]      steps: npm node tools emscripten twin headers gtest lint browser
 
 import { mkdirSync } from "node:fs";
 import { setUpBrowser } from "./browser.mjs";
@@ -9,15 +9,17 @@ import { withLock } from "./lock.mjs";
 import { setUpBuildTools, setUpGtest, setUpLint } from "./native.mjs";
 import { setUpNode, setUpNodeModules } from "./node.mjs";
 import { kCache } from "./places.mjs";
-import { setUpPython } from "./python.mjs";
+import { setUpHeaders } from "./headers.mjs";
 import { SetupError, runMain } from "./say.mjs";
+import { setUpTwin } from "./twin.mjs";
 
 const kSteps = {
   npm: setUpNodeModules,
   node: setUpNode,
   tools: setUpBuildTools,
   emscripten: setUpEmscripten,
-  python: setUpPython,
+  twin: setUpTwin,
+  headers: setUpHeaders,
   gtest: setUpGtest,
   lint: setUpLint,
   browser: setUpBrowser,
