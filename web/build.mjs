@@ -8,12 +8,12 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { dirname, join, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { kBuild, kRepo } from "../wasm/toolchain/places.mjs";
 
-export const kWeb = dirname(fileURLToPath(import.meta.url));
-export const kRepo = dirname(kWeb);
-const kNpm = join(kRepo, "build", "npm");
-const kSite = join(kRepo, "build", "site");
-const kWheels = join(kRepo, "build", "wheel");
+const kWeb = dirname(fileURLToPath(import.meta.url));
+const kNpm = join(kBuild, "npm");
+const kSite = join(kBuild, "site");
+const kWheels = join(kBuild, "wheel");
 const kBin = join(kRepo, "node_modules", ".bin");
 const { version } = JSON.parse(readFileSync(join(kRepo, "package.json"), "utf8"));
 
@@ -76,15 +76,20 @@ function writeWheelFile() {
 
 function buildLib() {
   const stamp = join(kNpm, ".built");
-  const folders = ["lib", "cli", "report", "vitest", "view"].map((name) => join(kWeb, name));
+  const folders = ["lib", "cli", "report", "vitest", "view", "app"].map((name) => join(kWeb, name));
   const inputs = [...folders, kWheels, join(kRepo, "package.json"), fileURLToPath(import.meta.url)];
   if (upToDate(stamp, inputs)) return;
   run("generating web/report/types.ts", process.execPath, [join(kWeb, "report", "generate.mjs"), "--check"]);
-  run("compiling web/lib and web/cli", process.execPath, [join(kBin, "tsc"), "-p", join(kWeb, "tsconfig.lib.json")]);
+  run("compiling web/lib and web/cli", process.execPath, [
+    join(kBin, "tsc"),
+    ...["-p", join(kWeb, "tsconfig.lib.json"), "--outDir", kNpm],
+  ]);
   writeWheelFile();
-  if (existsSync(join(kWeb, "view", "vite.config.ts"))) {
-    run("building web/view", process.execPath, [join(kBin, "vite"), "build", "--config", join(kWeb, "view", "vite.config.ts")]);
-  }
+  run("checking web/view and web/app", process.execPath, [
+    join(kBin, "tsc"),
+    ...["-p", join(kWeb, "tsconfig.app.json"), "--outDir", kNpm],
+  ]);
+  run("building web/view", process.execPath, [join(kBin, "vite"), "build", "--config", join(kWeb, "view", "vite.config.ts")]);
   writeFileSync(stamp, "");
   process.stderr.write(`[thirdbook] built ${relative(kRepo, kNpm)}${findWheel() ? "" : " (without a wheel)"}\n`);
 }
@@ -93,9 +98,25 @@ function buildApp() {
   buildLib();
   const stamp = join(kSite, ".built");
   if (upToDate(stamp, [join(kWeb, "app"), join(kWeb, "view"), join(kRepo, "examples"), join(kNpm, ".built")])) return;
+  writeFirstRun();
   run("building web/app", process.execPath, [join(kBin, "vite"), "build", "--config", join(kWeb, "app", "vite.config.ts")]);
   writeFileSync(stamp, "");
   process.stderr.write(`[thirdbook] built ${relative(kRepo, kSite)}\n`);
+}
+
+/** Runs the first example, so that the page has something to show before Python is there. */
+function writeFirstRun() {
+  const target = join(kBuild, "first_run.json");
+  rmSync(target, { force: true });
+  if (!findWheel()) return;
+  const reportFile = join(kBuild, "first_run.report.json");
+  const stdout = run("running examples/day16.py", process.execPath, [
+    join(kWeb, "cli", "main.mjs"),
+    ...["run", join(kRepo, "examples", "day16.py"), "--report", reportFile],
+  ]);
+  const folder = join(kRepo, "examples", "/");
+  const report = readFileSync(reportFile, "utf8").replaceAll(folder, "");
+  writeFileSync(target, JSON.stringify({ report: JSON.parse(report), stdout }));
 }
 
 const kTargets = { lib: buildLib, app: buildApp };

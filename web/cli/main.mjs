@@ -9,7 +9,8 @@ import { Worker } from "node:worker_threads";
 const kStackMegabytes = 4;
 const kInterrupted = 130;
 const kSigint = 2;
-const command = new URL("../../build/npm/cli/thread.js", import.meta.url);
+const folder = process.env.THIRDBOOK_BUILD || "build";
+const command = new URL(`../../${folder}/npm/cli/thread.js`, import.meta.url);
 
 function start() {
   const interrupt = new Uint8Array(new SharedArrayBuffer(1));

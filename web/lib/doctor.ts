@@ -3,7 +3,7 @@
 
 import { factsOf, isPyodide } from "./host.js";
 import { wasmFacts } from "./wasm.js";
-import { checkTags } from "./wheel.js";
+import { checkTags, parseWheelName } from "./wheel.js";
 import { version, wheel } from "./wheel_file.js";
 
 export interface DoctorReport {
@@ -29,7 +29,8 @@ export async function doctor(pyodide?: unknown): Promise<DoctorReport> {
   let fit: string | null = null;
   if (host && wheel) {
     try {
-      checkTags(wheel.name, host);
+      const tags = parseWheelName(wheel.name);
+      if (tags) checkTags(tags, wheel.name, host);
       fit = "fits";
     } catch (error) {
       fit = error instanceof Error ? error.message : String(error);

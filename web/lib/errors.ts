@@ -6,7 +6,6 @@ export type ErrorCode =
   | "wrong-python"
   | "wrong-abi"
   | "wheel-missing"
-  | "wheel-name"
   | "wheel-corrupt"
   | "wasm-corrupt"
   | "wasm-blocked"

@@ -8,7 +8,7 @@ import { factsOf, type HostFacts, type Pyodide } from "./host.js";
 import type { Report } from "./report.js";
 import { assertWasmAllowed } from "./wasm.js";
 import { Watchdog } from "./watchdog.js";
-import { checkBytes, checkTags, fileNameOf } from "./wheel.js";
+import { checkBytes, checkTags, fileNameOf, parseWheelName } from "./wheel.js";
 import { wheel } from "./wheel_file.js";
 
 export type InstallEvent =
@@ -85,15 +85,18 @@ async function unpackWheel(
   options: InstallOptions,
   tell: (event: InstallEvent) => void,
 ): Promise<void> {
+  const own = options.wheelURL === undefined && options.wheelBytes === undefined;
   const url = options.wheelURL ?? wheel?.url;
   if (url === undefined) {
     throw new ThirdbookError("wheel-missing", "this checkout has no wheel yet: run npm run build, or pass {wheelURL} to install()");
   }
-  const file = fileNameOf(url);
-  checkTags(file, host);
-  tell({ kind: "fetch", loaded: 0, total: wheel?.bytes ?? 0 });
+  // A bundler may have renamed the file or put it into a data: address; the package knows its own wheel's name.
+  const file = own && wheel ? wheel.name : fileNameOf(url);
+  const named = parseWheelName(file);
+  if (named) checkTags(named, file, host);
+  tell({ kind: "fetch", loaded: 0, total: own ? (wheel?.bytes ?? 0) : 0 });
   const bytes = options.wheelBytes ?? (await fetchBytes(url, (loaded, total) => tell({ kind: "fetch", loaded, total })));
-  await checkBytes(file, bytes);
+  for (const tag of await checkBytes(file, bytes)) checkTags(tag, file, host);
   tell({ kind: "unpack" });
   pyodide.unpackArchive(bytes, "wheel");
   pyodide.runPython("import importlib; importlib.invalidate_caches()");

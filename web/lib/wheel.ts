@@ -6,20 +6,21 @@ import { ThirdbookError } from "./errors.js";
 import type { HostFacts } from "./host.js";
 import { readDirectory, unpack, ZipError } from "./zip.js";
 
-export interface WheelName {
-  project: string;
-  version: string;
+/** What a wheel is built for: each part may name several. */
+export interface WheelTags {
   python: string[];
   abi: string[];
   platform: string[];
 }
 
-/** Parses `{project}-{version}(-{build})?-{python}-{abi}-{platform}.whl`; undefined when it is not such a name. */
-export function parseWheelName(file: string): WheelName | undefined {
-  const match = /^([^-]+)-([^-]+)(?:-\d[^-]*)?-([^-]+)-([^-]+)-([^-]+)\.whl$/.exec(file);
-  if (!match) return undefined;
-  const [, project, version, python, abi, platform] = match as unknown as [string, string, string, string, string, string];
-  return { project, version, python: python.split("."), abi: abi.split("."), platform: platform.split(".") };
+/** The tags in `{project}-{version}(-{build})?-{python}-{abi}-{platform}.whl`; undefined when it is not such a name. */
+export function parseWheelName(file: string): WheelTags | undefined {
+  const match = /^[^-]+-[^-]+(?:-\d[^-]*)?-([^-]+)-([^-]+)-([^-]+)\.whl$/.exec(file);
+  return match ? tagsOf(match[1] as string, match[2] as string, match[3] as string) : undefined;
+}
+
+function tagsOf(python: string, abi: string, platform: string): WheelTags {
+  return { python: python.split("."), abi: abi.split("."), platform: platform.split(".") };
 }
 
 /** The file name in an address, without query and hash. */
@@ -28,12 +29,8 @@ export function fileNameOf(url: string): string {
   return decodeURIComponent(path.slice(path.lastIndexOf("/") + 1));
 }
 
-/** Checks the tags in the wheel's name against the host. */
-export function checkTags(file: string, facts: HostFacts): WheelName {
-  const name = parseWheelName(file);
-  if (!name) {
-    throw new ThirdbookError("wheel-name", `${file} is not a wheel's file name: keep the name that the wheel was built with`);
-  }
+/** Checks a wheel's tags against the host. */
+export function checkTags(name: WheelTags, file: string, facts: HostFacts): void {
   if (!name.python.includes(facts.pythonTag) || !name.abi.includes(facts.pythonTag)) {
     throw new ThirdbookError(
       "wrong-python",
@@ -48,15 +45,15 @@ export function checkTags(file: string, facts: HostFacts): WheelName {
         "use the Pyodide release that the wheel names, or a wheel for this one",
     );
   }
-  return name;
 }
 
 function pythonOf(tag: string): string {
   return tag.replace(/^cp(\d)(\d+)$/, "$1.$2");
 }
 
-/** Checks the bytes: the archive is whole, its metadata agrees with its name, its extension modules are valid. */
-export async function checkBytes(file: string, bytes: Uint8Array): Promise<void> {
+/** Checks that the archive is whole and its extension modules are valid; gives the tags that it says it is for. */
+export async function checkBytes(file: string, bytes: Uint8Array): Promise<WheelTags[]> {
+  let tags: WheelTags[] = [];
   try {
     const entries = readDirectory(bytes);
     const metadata = entries.find((entry) => /^[^/]+\.dist-info\/WHEEL$/.test(entry.name));
@@ -65,8 +62,10 @@ export async function checkBytes(file: string, bytes: Uint8Array): Promise<void>
       if (entry.name.endsWith("/")) continue;
       const data = await unpack(entry);
       if (entry.name.endsWith(".so")) checkWasm(file, entry.name, data);
-      if (entry === metadata) checkMetadata(file, new TextDecoder().decode(data));
+      if (entry === metadata) tags = readTags(new TextDecoder().decode(data));
     }
+    if (tags.length === 0) throw new ZipError("its WHEEL file has no tags");
+    return tags;
   } catch (error) {
     if (!(error instanceof ZipError)) throw error;
     throw new ThirdbookError("wheel-corrupt", `${file} is not a whole wheel (${error.message}): fetch or build it again`, {
@@ -75,16 +74,10 @@ export async function checkBytes(file: string, bytes: Uint8Array): Promise<void>
   }
 }
 
-function checkMetadata(file: string, text: string): void {
-  const tags = [...text.matchAll(/^Tag: *(\S+)$/gm)].map((match) => match[1]);
-  const name = parseWheelName(file);
-  const wanted = name && `${name.python[0]}-${name.abi[0]}-${name.platform[0]}`;
-  if (tags.length > 0 && !tags.includes(wanted)) {
-    throw new ThirdbookError(
-      "wheel-name",
-      `${file} says inside that it is for ${tags.join(", ")}: it was renamed; keep the name that the wheel was built with`,
-    );
-  }
+function readTags(metadata: string): WheelTags[] {
+  return [...metadata.matchAll(/^Tag: *([^-\s]+)-([^-\s]+)-([^-\s]+)\s*$/gm)].map((match) =>
+    tagsOf(match[1] as string, match[2] as string, match[3] as string),
+  );
 }
 
 function checkWasm(file: string, member: string, data: Uint8Array): void {

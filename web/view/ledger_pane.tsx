@@ -42,10 +42,7 @@ function Entry({ entry, replayed, recorded }: { entry: Mutation; replayed: boole
       <span class="tb-entry">
         <span class="tb-entry-head">
           <code class="tb-source">{entry.source}</code> <span class="tb-operation">{entry.operation}</span>
-          <span class="tb-row-end">
-            <span class="tb-kind">{entry.kind}</span>
-            <span class={`tb-state is-${state.replace(" ", "-")}`}>{state}</span>
-          </span>
+          <span class={`tb-row-end tb-state is-${state.replace(" ", "-")}`}>{state}</span>
         </span>
         <code class="tb-change tb-wrap">
           {entry.before !== undefined && (
@@ -56,6 +53,7 @@ function Entry({ entry, replayed, recorded }: { entry: Mutation; replayed: boole
           {entry.after}
         </code>
         <span class="tb-dim tb-sites">
+          {`${entry.kind} · `}
           {entry.sites.map((site) => `${placeOf(spanOfSite(site))}, columns ${site.col}–${site.endCol}`).join("; ")}
           {entry.settledAt !== null && ` · settled at ${entry.settledAt}`}
         </span>
@@ -102,7 +100,7 @@ function WorldTable({ model, compilation, world }: LedgerPaneProps & { world: Wo
         <tr>
           <th scope="col">Object</th>
           <th scope="col">In the world</th>
-          <th scope="col">In the ledger</th>
+          <th scope="col">Waiting</th>
         </tr>
       </thead>
       <tbody>
@@ -114,7 +112,7 @@ function WorldTable({ model, compilation, world }: LedgerPaneProps & { world: Wo
             <td class={object.changed ? "is-changed" : ""}>
               <code class="tb-wrap">{object.value}</code>
             </td>
-            <td>{object.waiting === null ? <span class="tb-dim">nothing waits</span> : <code class="tb-wrap">{object.waiting}</code>}</td>
+            <td>{object.waiting === null ? <span class="tb-dim">nothing</span> : <code class="tb-wrap">{object.waiting}</code>}</td>
           </tr>
         ))}
       </tbody>

@@ -31,22 +31,28 @@ export function ReportView({ model }: { model: ViewModel }) {
         <CompilationMenu model={model} report={report} compilation={compilation} />
         <Stepper model={model} compilation={compilation} />
       </div>
-      <div class="tb-sections">
-        <Section title="Graph" note={countOf(nodesOf(compilation), "node")}>
-          <GraphPane model={model} compilation={compilation} />
-        </Section>
-        <Section title="Ledger" note={countOf(compilation.ledger.length, "mutation")}>
-          <LedgerPane model={model} compilation={compilation} />
-        </Section>
-        <Section title="Guards" note={countOf(compilation.guards.length, "premise")}>
-          <GuardsPane model={model} report={report} compilation={compilation} />
-        </Section>
-        <Section title="Graph breaks" note={countOf(compilation.breaks.length, "break")}>
-          <BreaksPane model={model} compilation={compilation} />
-        </Section>
-        <Section title="Bytecode" note={bytecodeNote(compilation)} wide>
-          <BytecodePane model={model} compilation={compilation} />
-        </Section>
+      <div class="tb-columns">
+        <div>
+          <Section title="Graph" note={countOf(nodesOf(compilation), "node")}>
+            <GraphPane model={model} compilation={compilation} />
+          </Section>
+          <Section title="Guards" note={countOf(compilation.guards.length, "premise")}>
+            <GuardsPane model={model} report={report} compilation={compilation} />
+          </Section>
+        </div>
+        <div>
+          <Section title="Ledger" note={countOf(compilation.ledger.length, "mutation")}>
+            <LedgerPane model={model} compilation={compilation} />
+          </Section>
+          <Section title="Graph breaks" note={countOf(compilation.breaks.length, "break")}>
+            <BreaksPane model={model} compilation={compilation} />
+          </Section>
+        </div>
+      </div>
+      <Section title="Bytecode" note={bytecodeNote(compilation)}>
+        <BytecodePane model={model} compilation={compilation} />
+      </Section>
+      <div class="tb-columns">
         <Section title="Kernels" note={countOf(kernelsOf(compilation), "kernel")}>
           <KernelsPane model={model} compilation={compilation} />
         </Section>
@@ -75,9 +81,9 @@ function bytecodeNote(compilation: Compilation): string {
   return `${original.instructions.length} → ${rewritten?.instructions.length ?? 0} instructions`;
 }
 
-function Section({ title, note, wide, children }: { title: string; note: string; wide?: boolean; children: ComponentChildren }) {
+function Section({ title, note, children }: { title: string; note: string; children: ComponentChildren }) {
   return (
-    <details class={`tb-section${wide ? " is-wide" : ""}`} open>
+    <details class="tb-section" open>
       <summary>
         <h3>{title}</h3> <span class="tb-dim">{note}</span>
       </summary>

@@ -3,6 +3,7 @@
 
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
+import { kBuild } from "../../wasm/toolchain/places.mjs";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -12,7 +13,7 @@ export default defineConfig({
   logLevel: "warn",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
-    outDir: here("../../build/npm/view"),
+    outDir: `${kBuild}/npm/view`,
     emptyOutDir: false,
     target: "es2022",
     lib: { entry: here("index.ts"), formats: ["es"], fileName: () => "index.js" },

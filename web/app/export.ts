@@ -1,0 +1,53 @@
+// In: the report on the page. Out: files for the user: the report as JSON, the drawn graph as SVG with its style inside.
+// Invariant: what is saved is what is shown.
+
+import type { AppState } from "./state.js";
+
+export function downloadReport(state: AppState): void {
+  const report = state.view.report.peek();
+  if (report) save(`${stem(state)}.report.json`, "application/json", `${JSON.stringify(report, null, 2)}\n`);
+}
+
+export function downloadGraph(state: AppState): void {
+  const drawing = document.querySelector<SVGSVGElement>(".tb-drawing");
+  if (!drawing) {
+    state.notice.value = "Show the graph as a drawing first; then it can be saved.";
+    return;
+  }
+  const copy = drawing.cloneNode(true) as SVGSVGElement;
+  inlineStyle(drawing, copy);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const box = copy.viewBox.baseVal;
+  copy.setAttribute("width", String(Math.ceil(box.width)));
+  copy.setAttribute("height", String(Math.ceil(box.height)));
+  copy.removeAttribute("style");
+  save(`${stem(state)}.graph.svg`, "image/svg+xml", new XMLSerializer().serializeToString(copy));
+}
+
+const kProperties = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "font", "text-anchor"];
+
+function inlineStyle(from: Element, to: Element): void {
+  const style = getComputedStyle(from);
+  for (const property of kProperties) {
+    const value = style.getPropertyValue(property);
+    if (value) (to as SVGElement).style.setProperty(property, value);
+  }
+  to.removeAttribute("class");
+  [...from.children].forEach((child, index) => {
+    const other = to.children[index];
+    if (other) inlineStyle(child, other);
+  });
+}
+
+function stem(state: AppState): string {
+  return state.file.peek().replace(/\.py$/, "");
+}
+
+function save(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,28 @@
+// In: what the program printed. Out: the output pane.
+// Invariant: stdout and stderr are told apart by a label as well as by colour; notes are ours, not the program's.
+
+import type { AppState } from "./state.js";
+
+export function OutputPane({ state }: { state: AppState }) {
+  const parts = state.output.value;
+  return (
+    <div class="output">
+      <h2>Output</h2>
+      <div class="output-body" role="log" aria-label="Output" tabIndex={0}>
+        {parts.length === 0 && <p class="tb-empty">Nothing printed yet.</p>}
+        {parts.map((part, index) =>
+          part.stream === "note" ? (
+            <p key={index} class="note">
+              {part.text}
+            </p>
+          ) : (
+            <pre key={index} class={part.stream}>
+              {part.stream === "stderr" && <span class="stream">stderr</span>}
+              {part.text}
+            </pre>
+          ),
+        )}
+      </div>
+    </div>
+  );
+}

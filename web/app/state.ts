@@ -1,0 +1,201 @@
+// In: what people do on the page, and what the worker answers. Out: signals that the page shows.
+// Invariant: nothing runs before someone asks for it on this page; one program at a time; Stop keeps the text and the last report.
+
+import { batch, computed, signal } from "@preact/signals";
+import { firstRun, pyodideBytes } from "virtual:build-facts";
+import { messageOf, ThirdbookError } from "../lib/errors.js";
+import type { Stage } from "../lib/protocol.js";
+import { Session, type ProgramResult } from "../lib/session.js";
+import { ViewModel } from "../view/model.js";
+import { firstExample, type Example } from "./examples.js";
+import { differenceOf, markersOf } from "./findings.js";
+import type { Marker } from "./editor.js";
+
+export type Engine =
+  | { kind: "loading"; stage: Stage; loaded: number; total: number }
+  | { kind: "ready"; version: string; milliseconds: number }
+  | { kind: "running"; since: number }
+  | { kind: "failed"; code: string; message: string };
+
+export interface OutputPart {
+  stream: "stdout" | "stderr" | "note";
+  text: string;
+}
+
+const kLiveDelay = 300;
+
+export class AppState {
+  readonly view = new ViewModel();
+  readonly file = signal(firstExample.file);
+  readonly source = signal(firstExample.source);
+  /** The text that the report shown belongs to. */
+  readonly shownSource = signal<string | null>(null);
+  readonly engine = signal<Engine>({ kind: "loading", stage: "downloading", loaded: 0, total: 0 });
+  readonly output = signal<OutputPart[]>([]);
+  readonly markers = signal<Marker[]>([]);
+  readonly notice = signal<string | null>(null);
+  readonly live = signal(true);
+  readonly stale = computed(() => this.shownSource.value !== null && this.shownSource.value !== this.source.value);
+
+  readonly #session: Session;
+  #asked = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #again = false;
+
+  constructor(makeWorker: () => Worker, pyodideURL: string) {
+    this.#session = new Session({
+      makeWorker,
+      pyodideURL,
+      bytes: pyodideBytes,
+      onProgress: (stage, loaded, total) => (this.engine.value = { kind: "loading", stage, loaded, total }),
+      onReady: (version, timings) => {
+        const milliseconds = timings.reduce((sum, timing) => sum + timing.milliseconds, 0);
+        this.engine.value = { kind: "ready", version, milliseconds };
+      },
+    });
+    if (firstRun) {
+      this.view.show(firstRun.report);
+      this.shownSource.value = firstExample.source;
+      this.output.value = [
+        { stream: "stdout", text: firstRun.stdout },
+        { stream: "note", text: "This run was made when the page was built. Press Run for your own." },
+      ];
+    }
+  }
+
+  /** Loads Python; runs nothing. */
+  async start(): Promise<void> {
+    try {
+      await this.#session.start();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Shows a program that somebody else wrote: nothing runs until Run. */
+  open(file: string, source: string): void {
+    this.#asked = false;
+    clearTimeout(this.#timer);
+    batch(() => {
+      this.file.value = file;
+      this.source.value = source;
+      this.output.value = [];
+      this.markers.value = [];
+      this.shownSource.value = null;
+      this.view.select(null, "source");
+      this.view.show(null);
+    });
+  }
+
+  async openExample(example: Example): Promise<void> {
+    this.open(example.file, example.source);
+    await this.run();
+  }
+
+  edit(source: string): void {
+    this.source.value = source;
+    if (!this.#asked || !this.live.value) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      if (this.engine.peek().kind === "running") this.#again = true;
+      else void this.run();
+    }, kLiveDelay);
+  }
+
+  async run(): Promise<void> {
+    if (this.engine.peek().kind === "running") return;
+    this.#asked = true;
+    clearTimeout(this.#timer);
+    this.output.value = [];
+    const source = this.source.peek();
+    const result = await this.#execute(source, true);
+    if (!result) return;
+    batch(() => {
+      this.shownSource.value = source;
+      this.view.show(result.report);
+      this.markers.value = markersOf(this.file.peek(), result);
+      this.#note(endOf(result));
+    });
+    if (this.#again) {
+      this.#again = false;
+      await this.run();
+    }
+  }
+
+  /** Runs the program as plain Python and compiled, and says where the printed text first differs. */
+  async compare(): Promise<void> {
+    if (this.engine.peek().kind === "running") return;
+    const source = this.source.peek();
+    this.output.value = [];
+    const eager = await this.#execute(source, false);
+    if (!eager) return;
+    this.output.value = [];
+    const compiled = await this.#execute(source, true);
+    if (!compiled) return;
+    batch(() => {
+      this.shownSource.value = source;
+      this.view.show(compiled.report);
+      this.markers.value = markersOf(this.file.peek(), compiled);
+      const times = `Plain Python ${eager.milliseconds.toFixed(1)} ms, compiled ${compiled.milliseconds.toFixed(1)} ms with tracing.`;
+      this.#note(`${differenceOf(eager, compiled)} ${times}`);
+    });
+  }
+
+  /** Ends a runaway program; Python starts anew. */
+  stop(): void {
+    this.#again = false;
+    this.#session.stop();
+    this.#note("Stopped. Python starts again; the program and the last report are kept.");
+    void this.start();
+  }
+
+  /** Back to the first example, with a fresh Python. */
+  reset(): void {
+    this.#again = false;
+    this.#session.stop();
+    this.open(firstExample.file, firstExample.source);
+    void this.start();
+  }
+
+  async #execute(source: string, enabled: boolean): Promise<ProgramResult | null> {
+    try {
+      await this.#session.start();
+      const ready = this.engine.peek();
+      this.engine.value = { kind: "running", since: performance.now() };
+      const result = await this.#session.run(source, {
+        file: this.file.peek(),
+        enabled,
+        onOutput: (stream, text) => this.#print(stream, text),
+      });
+      this.engine.value = ready;
+      if (result.trouble !== null) this.#note(`The interpreter failed: ${result.trouble}`);
+      return result;
+    } catch (error) {
+      if (this.engine.peek().kind === "running" || !(error instanceof ThirdbookError && /stopped/.test(error.message))) this.#fail(error);
+      return null;
+    }
+  }
+
+  #fail(error: unknown): void {
+    const stopped = error instanceof ThirdbookError && error.message === "the program was stopped";
+    if (stopped) return;
+    const code = error instanceof ThirdbookError ? error.code : "worker-failed";
+    this.engine.value = { kind: "failed", code, message: messageOf(error) };
+  }
+
+  #print(stream: OutputPart["stream"], text: string): void {
+    const parts = this.output.peek();
+    const last = parts.at(-1);
+    this.output.value =
+      last?.stream === stream ? [...parts.slice(0, -1), { stream, text: last.text + text }] : [...parts, { stream, text }];
+  }
+
+  #note(text: string): void {
+    this.output.value = [...this.output.peek(), { stream: "note", text }];
+  }
+}
+
+function endOf(result: ProgramResult): string {
+  const status = result.status === 0 ? "Done" : `Exit status ${result.status}`;
+  return `${status} in ${result.milliseconds.toFixed(1)} ms.`;
+}
