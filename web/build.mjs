@@ -4,7 +4,16 @@
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -45,8 +54,11 @@ function upToDate(stamp, inputs) {
 /** The wheel that toolchain built, or undefined. */
 function findWheel() {
   if (!existsSync(kWheels)) return undefined;
-  const names = readdirSync(kWheels).filter((name) => name.startsWith(`thirdbook-${version}-`) && name.endsWith(".whl"));
-  if (names.length > 1) throw new BuildError(`build/wheel holds ${names.length} wheels of ${version}: remove the wrong ones`);
+  const names = readdirSync(kWheels).filter(
+    (name) => name.startsWith(`thirdbook-${version}-`) && name.endsWith(".whl"),
+  );
+  if (names.length > 1)
+    throw new BuildError(`build/wheel holds ${names.length} wheels of ${version}: remove the wrong ones`);
   return names[0];
 }
 
@@ -69,7 +81,10 @@ function writeWheelFile() {
   sha256: "${sha256}",
 }`;
   }
-  writeFileSync(join(kNpm, "lib", "wheel_file.js"), `export const version = "${version}";\nexport const wheel = ${wheel};\n`);
+  writeFileSync(
+    join(kNpm, "lib", "wheel_file.js"),
+    `export const version = "${version}";\nexport const wheel = ${wheel};\n`,
+  );
   cpSync(join(kWeb, "lib", "wheel_file.d.ts"), join(kNpm, "lib", "wheel_file.d.ts"));
   writeFileSync(join(kNpm, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
@@ -89,17 +104,30 @@ function buildLib() {
     join(kBin, "tsc"),
     ...["-p", join(kWeb, "tsconfig.app.json"), "--outDir", kNpm],
   ]);
-  run("building web/view", process.execPath, [join(kBin, "vite"), "build", "--config", join(kWeb, "view", "vite.config.ts")]);
+  run("building web/view", process.execPath, [
+    join(kBin, "vite"),
+    "build",
+    "--config",
+    join(kWeb, "view", "vite.config.ts"),
+  ]);
   writeFileSync(stamp, "");
-  process.stderr.write(`[thirdbook] built ${relative(kRepo, kNpm)}${findWheel() ? "" : " (without a wheel)"}\n`);
+  process.stderr.write(
+    `[thirdbook] built ${relative(kRepo, kNpm)}${findWheel() ? "" : " (without a wheel)"}\n`,
+  );
 }
 
 function buildApp() {
   buildLib();
   const stamp = join(kSite, ".built");
-  if (upToDate(stamp, [join(kWeb, "app"), join(kWeb, "view"), join(kRepo, "examples"), join(kNpm, ".built")])) return;
+  if (upToDate(stamp, [join(kWeb, "app"), join(kWeb, "view"), join(kRepo, "examples"), join(kNpm, ".built")]))
+    return;
   writeFirstRun();
-  run("building web/app", process.execPath, [join(kBin, "vite"), "build", "--config", join(kWeb, "app", "vite.config.ts")]);
+  run("building web/app", process.execPath, [
+    join(kBin, "vite"),
+    "build",
+    "--config",
+    join(kWeb, "app", "vite.config.ts"),
+  ]);
   writeFileSync(stamp, "");
   process.stderr.write(`[thirdbook] built ${relative(kRepo, kSite)}\n`);
 }

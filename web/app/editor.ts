@@ -4,7 +4,13 @@
 import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
-import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import {
+  bracketMatching,
+  HighlightStyle,
+  indentOnInput,
+  indentUnit,
+  syntaxHighlighting,
+} from "@codemirror/language";
 import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Annotation, EditorState, StateEffect, StateField, type Range } from "@codemirror/state";
@@ -57,7 +63,8 @@ function decorate(state: EditorState, span: Span | null): DecorationSet {
   if (!span || span.line < 1 || span.line > state.doc.lines) return Decoration.none;
   const ranges: Range<Decoration>[] = [];
   const lastLine = Math.min(span.endLine, state.doc.lines);
-  for (let number = span.line; number <= lastLine; ++number) ranges.push(kLine.range(state.doc.line(number).from));
+  for (let number = span.line; number <= lastLine; ++number)
+    ranges.push(kLine.range(state.doc.line(number).from));
   if (span.col !== null && span.endCol !== null) {
     const from = offsetOf(state, span.line, span.col);
     const to = offsetOf(state, lastLine, span.endCol);
@@ -82,7 +89,11 @@ const kHighlight = HighlightStyle.define([
   { tag: [tags.string, tags.special(tags.string)], color: "var(--code-string)" },
   { tag: [tags.number, tags.bool, tags.null], color: "var(--code-number)" },
   { tag: tags.comment, color: "var(--code-comment)", fontStyle: "italic" },
-  { tag: [tags.function(tags.definition(tags.variableName)), tags.definition(tags.className)], color: "var(--code-name)", fontWeight: "600" },
+  {
+    tag: [tags.function(tags.definition(tags.variableName)), tags.definition(tags.className)],
+    color: "var(--code-name)",
+    fontWeight: "600",
+  },
   { tag: tags.meta, color: "var(--code-meta)" },
 ]);
 
@@ -109,7 +120,11 @@ export class Editor {
           python(),
           syntaxHighlighting(kHighlight),
           linkedField,
-          EditorView.contentAttributes.of({ "aria-label": "Program", spellcheck: "false", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({
+            "aria-label": "Program",
+            spellcheck: "false",
+            autocapitalize: "off",
+          }),
           keymap.of([
             {
               key: "Mod-Enter",
@@ -153,7 +168,9 @@ export class Editor {
   link(span: Span | null, reveal: boolean): void {
     const effects: StateEffect<unknown>[] = [setLinked.of(span)];
     if (span && reveal && span.line <= this.#view.state.doc.lines) {
-      effects.push(EditorView.scrollIntoView(this.#view.state.doc.line(span.line).from, { y: "nearest", yMargin: 40 }));
+      effects.push(
+        EditorView.scrollIntoView(this.#view.state.doc.line(span.line).from, { y: "nearest", yMargin: 40 }),
+      );
     }
     this.#view.dispatch({ effects });
   }
@@ -179,5 +196,10 @@ function reportCursor(state: EditorState, { onCursor }: EditorOptions): void {
   const { from, to } = state.selection.main;
   const first = state.doc.lineAt(from);
   const last = state.doc.lineAt(to);
-  onCursor(first.number, columnOf(first.text, from - first.from), last.number, columnOf(last.text, to - last.from));
+  onCursor(
+    first.number,
+    columnOf(first.text, from - first.from),
+    last.number,
+    columnOf(last.text, to - last.from),
+  );
 }

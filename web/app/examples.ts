@@ -7,7 +7,11 @@ export interface Example {
   source: string;
 }
 
-const kSources = import.meta.glob<string>("../../examples/*.py", { query: "?raw", import: "default", eager: true });
+const kSources = import.meta.glob<string>("../../examples/*.py", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
 const kFirst = "day16.py";
 
 function ideaOf(source: string): string {

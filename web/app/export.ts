@@ -24,7 +24,16 @@ export function downloadGraph(state: AppState): void {
   save(`${stem(state)}.graph.svg`, "image/svg+xml", new XMLSerializer().serializeToString(copy));
 }
 
-const kProperties = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "font", "text-anchor"];
+const kProperties = [
+  "fill",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "opacity",
+  "font",
+  "text-anchor",
+];
 
 function inlineStyle(from: Element, to: Element): void {
   const style = getComputedStyle(from);

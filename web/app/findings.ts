@@ -11,7 +11,11 @@ export function markersOf(file: string, result: ProgramResult): Marker[] {
     for (const item of compilation.breaks) {
       if (baseName(item.file) !== file) continue;
       const hint = item.hint ? `\n${item.hint}` : "";
-      markers.push({ line: item.line, severity: "warning", message: `Graph break, ${item.reason}: ${item.explanation}${hint}` });
+      markers.push({
+        line: item.line,
+        severity: "warning",
+        message: `Graph break, ${item.reason}: ${item.explanation}${hint}`,
+      });
     }
   }
   const failure = result.status === 0 ? undefined : failureOf(file, result.stderr);
@@ -21,7 +25,9 @@ export function markersOf(file: string, result: ProgramResult): Marker[] {
 
 /** The last line of the program in a traceback. */
 function failureOf(file: string, stderr: string): Marker | undefined {
-  const places = [...stderr.matchAll(/^ {2}File "([^"]+)", line (\d+)/gm)].filter((match) => baseName(match[1] ?? "") === file);
+  const places = [...stderr.matchAll(/^ {2}File "([^"]+)", line (\d+)/gm)].filter(
+    (match) => baseName(match[1] ?? "") === file,
+  );
   const line = Number(places.at(-1)?.[2]);
   const message = stderr.trim().split("\n").at(-1) ?? "";
   return Number.isInteger(line) ? { line, severity: "error", message } : undefined;
@@ -29,7 +35,9 @@ function failureOf(file: string, stderr: string): Marker | undefined {
 
 export function differenceOf(eager: ProgramResult, compiled: ProgramResult): string {
   const expected = `${eager.stdout}${eager.status === 0 ? "" : `exit status ${eager.status}`}`.split("\n");
-  const actual = `${compiled.stdout}${compiled.status === 0 ? "" : `exit status ${compiled.status}`}`.split("\n");
+  const actual = `${compiled.stdout}${compiled.status === 0 ? "" : `exit status ${compiled.status}`}`.split(
+    "\n",
+  );
   const length = Math.max(expected.length, actual.length);
   for (let i = 0; i < length; ++i) {
     if (expected[i] !== actual[i]) {

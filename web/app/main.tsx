@@ -11,7 +11,10 @@ import { AppState } from "./state.js";
 import { loadProgram, saveProgram } from "./storage.js";
 
 const pyodideURL = new URL("pyodide/", document.baseURI).href;
-const state = new AppState(() => new Worker(new URL("./worker.ts", import.meta.url), { type: "module" }), pyodideURL);
+const state = new AppState(
+  () => new Worker(new URL("./worker.ts", import.meta.url), { type: "module" }),
+  pyodideURL,
+);
 
 async function openFromHash(): Promise<boolean> {
   const decoded = await decodeHash(location.hash);

@@ -6,7 +6,8 @@ export interface SharedProgram {
   source: string;
 }
 
-export type Decoded = { kind: "none" } | { kind: "program"; program: SharedProgram } | { kind: "damaged"; reason: string };
+export type Decoded =
+  { kind: "none" } | { kind: "program"; program: SharedProgram } | { kind: "damaged"; reason: string };
 
 const kPrefix = "#v1=";
 const kMaxHash = 200_000;
@@ -42,7 +43,10 @@ function programOf(value: unknown): Decoded {
 
 /** A plain name ending in .py, whatever was asked for. */
 export function safeFileName(name: string): string {
-  const plain = name.replace(/[^\w.-]/g, "").replace(/^\.+/, "").slice(0, 60);
+  const plain = name
+    .replace(/[^\w.-]/g, "")
+    .replace(/^\.+/, "")
+    .slice(0, 60);
   return /^[A-Za-z_][\w-]*\.py$/.test(plain) ? plain : "program.py";
 }
 
@@ -50,7 +54,11 @@ function damaged(reason: string): Decoded {
   return { kind: "damaged", reason };
 }
 
-async function through(bytes: Uint8Array, transform: CompressionStream | DecompressionStream, limit: number): Promise<Uint8Array> {
+async function through(
+  bytes: Uint8Array,
+  transform: CompressionStream | DecompressionStream,
+  limit: number,
+): Promise<Uint8Array> {
   const reader = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(transform).getReader();
   const parts: Uint8Array[] = [];
   let length = 0;

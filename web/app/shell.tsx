@@ -164,7 +164,13 @@ function ProgramBar({ state }: { state: AppState }) {
           Stop
         </button>
       ) : (
-        <button type="button" class="primary" disabled={engine.kind !== "ready"} onClick={() => void state.run()} title="Ctrl+Enter">
+        <button
+          type="button"
+          class="primary"
+          disabled={engine.kind !== "ready"}
+          onClick={() => void state.run()}
+          title="Ctrl+Enter"
+        >
           Run
         </button>
       )}
@@ -172,7 +178,11 @@ function ProgramBar({ state }: { state: AppState }) {
         Compare with eager
       </button>
       <label class="live">
-        <input type="checkbox" checked={state.live.value} onChange={(event) => (state.live.value = event.currentTarget.checked)} />
+        <input
+          type="checkbox"
+          checked={state.live.value}
+          onChange={(event) => (state.live.value = event.currentTarget.checked)}
+        />
         Run while typing
       </label>
       <button type="button" class="bar-end" onClick={() => state.reset()}>
@@ -183,7 +193,9 @@ function ProgramBar({ state }: { state: AppState }) {
 }
 
 function ExamplesMenu({ state }: { state: AppState }) {
-  const known = examples.some((example) => example.file === state.file.value && example.source === state.source.value);
+  const known = examples.some(
+    (example) => example.file === state.file.value && example.source === state.source.value,
+  );
   return (
     <label class="examples">
       <span class="visually-hidden">Examples</span>
@@ -242,7 +254,13 @@ function EditorPane({ state }: { state: AppState }) {
       onChange: (text) => state.edit(text),
       onCursor: (line, col, endLine, endCol) => {
         const isCursor = line === endLine && col === endCol;
-        const span = { file: state.file.peek(), line, endLine, col: isCursor ? null : col, endCol: isCursor ? null : endCol };
+        const span = {
+          file: state.file.peek(),
+          line,
+          endLine,
+          col: isCursor ? null : col,
+          endCol: isCursor ? null : endCol,
+        };
         state.view.select(span, "source");
       },
       onRun: () => void state.run(),

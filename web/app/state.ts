@@ -35,7 +35,9 @@ export class AppState {
   readonly markers = signal<Marker[]>([]);
   readonly notice = signal<string | null>(null);
   readonly live = signal(true);
-  readonly stale = computed(() => this.shownSource.value !== null && this.shownSource.value !== this.source.value);
+  readonly stale = computed(
+    () => this.shownSource.value !== null && this.shownSource.value !== this.source.value,
+  );
 
   readonly #session: Session;
   #asked = false;
@@ -171,7 +173,11 @@ export class AppState {
       if (result.trouble !== null) this.#note(`The interpreter failed: ${result.trouble}`);
       return result;
     } catch (error) {
-      if (this.engine.peek().kind === "running" || !(error instanceof ThirdbookError && /stopped/.test(error.message))) this.#fail(error);
+      if (
+        this.engine.peek().kind === "running" ||
+        !(error instanceof ThirdbookError && /stopped/.test(error.message))
+      )
+        this.#fail(error);
       return null;
     }
   }
@@ -187,7 +193,9 @@ export class AppState {
     const parts = this.output.peek();
     const last = parts.at(-1);
     this.output.value =
-      last?.stream === stream ? [...parts.slice(0, -1), { stream, text: last.text + text }] : [...parts, { stream, text }];
+      last?.stream === stream
+        ? [...parts.slice(0, -1), { stream, text: last.text + text }]
+        : [...parts, { stream, text }];
   }
 
   #note(text: string): void {

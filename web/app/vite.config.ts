@@ -10,7 +10,13 @@ import { kBuild, kRepo } from "../../wasm/toolchain/places.mjs";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const kPyodide = join(kRepo, "node_modules", "pyodide");
-const kPyodideFiles = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
+const kPyodideFiles = [
+  "pyodide.mjs",
+  "pyodide.asm.mjs",
+  "pyodide.asm.wasm",
+  "python_stdlib.zip",
+  "pyodide-lock.json",
+];
 const kFacts = "virtual:build-facts";
 const kWheelFile = join(kBuild, "npm", "lib", "wheel_file.js");
 const { version } = JSON.parse(readFileSync(join(kRepo, "package.json"), "utf8")) as { version: string };
@@ -22,7 +28,9 @@ function buildFacts(): Plugin {
     resolveId: (id) => (id === kFacts ? `\0${kFacts}` : undefined),
     load(id) {
       if (id !== `\0${kFacts}`) return undefined;
-      const bytes = Object.fromEntries(kPyodideFiles.map((name) => [name, statSync(join(kPyodide, name)).size]));
+      const bytes = Object.fromEntries(
+        kPyodideFiles.map((name) => [name, statSync(join(kPyodide, name)).size]),
+      );
       const run = join(kBuild, "first_run.json");
       const firstRun = existsSync(run) ? readFileSync(run, "utf8") : "null";
       return `export const version = "${version}";\nexport const pyodideBytes = ${JSON.stringify(bytes)};\nexport const firstRun = ${firstRun};\n`;
@@ -46,14 +54,22 @@ function pyodideFiles(): Plugin {
       server.middlewares.use((request, response, next) => {
         const name = kPyodideFiles.find((file) => request.url?.split("?")[0] === `/pyodide/${file}`);
         if (name === undefined) return next();
-        const types: Record<string, string> = { mjs: "text/javascript", wasm: "application/wasm", json: "application/json" };
+        const types: Record<string, string> = {
+          mjs: "text/javascript",
+          wasm: "application/wasm",
+          json: "application/json",
+        };
         response.setHeader("content-type", types[name.split(".").at(-1) ?? ""] ?? "application/octet-stream");
         response.end(readFileSync(join(kPyodide, name)));
       });
     },
     generateBundle() {
       for (const name of kPyodideFiles) {
-        this.emitFile({ type: "asset", fileName: `pyodide/${name}`, source: readFileSync(join(kPyodide, name)) });
+        this.emitFile({
+          type: "asset",
+          fileName: `pyodide/${name}`,
+          source: readFileSync(join(kPyodide, name)),
+        });
       }
     },
   };

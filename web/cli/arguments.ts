@@ -61,7 +61,8 @@ export function parseCommand(words: string[]): Command {
     case "run":
     case "explain":
       if (file === undefined) throw new UsageError(`${name} needs a Python file: thirdbook ${name} FILE.py`);
-      if (rest.length > 0) throw new UsageError(`${rest.join(" ")}: put the program's own arguments after --`);
+      if (rest.length > 0)
+        throw new UsageError(`${rest.join(" ")}: put the program's own arguments after --`);
       return {
         kind: name,
         file,

@@ -17,7 +17,11 @@ interface FileSystem {
 export interface NodePyodide {
   FS: FileSystem;
   setInterruptBuffer(buffer: Uint8Array): void;
-  setStdin(options: { stdin?: () => number | null | string; read?: (buffer: Uint8Array) => number; isatty?: boolean }): void;
+  setStdin(options: {
+    stdin?: () => number | null | string;
+    read?: (buffer: Uint8Array) => number;
+    isatty?: boolean;
+  }): void;
   setStdout(options: { write: (buffer: Uint8Array) => number; isatty: boolean }): void;
   setStderr(options: { write: (buffer: Uint8Array) => number; isatty: boolean }): void;
 }

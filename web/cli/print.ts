@@ -20,21 +20,36 @@ function printCompilation(compilation: Compilation, sections: readonly Section[]
 function printSection(compilation: Compilation, section: Section): string[] {
   switch (section) {
     case "graph":
-      return title("graph", compilation.graphs.length === 0 ? ["none"] : compilation.graphs.flatMap((graph) => lines(graph.text)));
+      return title(
+        "graph",
+        compilation.graphs.length === 0 ? ["none"] : compilation.graphs.flatMap((graph) => lines(graph.text)),
+      );
     case "guards":
-      return title("guards", compilation.guards.map((guard) => `${guard.text}${guard.line === null ? "" : `   (line ${guard.line})`}`));
+      return title(
+        "guards",
+        compilation.guards.map(
+          (guard) => `${guard.text}${guard.line === null ? "" : `   (line ${guard.line})`}`,
+        ),
+      );
     case "ledger":
       return title("ledger", compilation.ledger.map(ledgerLine));
     case "bytecode":
       return [
         ...title("bytecode, original", compilation.bytecode.original.instructions.map(instructionLine)),
-        ...title("bytecode, rewritten", compilation.bytecode.rewritten?.instructions.map(instructionLine) ?? []),
+        ...title(
+          "bytecode, rewritten",
+          compilation.bytecode.rewritten?.instructions.map(instructionLine) ?? [],
+        ),
       ];
     case "kernels":
       return title(
         "kernels",
         compilation.graphs.flatMap((graph) =>
-          graph.kernels.flatMap((kernel) => [`${kernel.name}: nodes ${kernel.nodes.map((id) => `%${id}`).join(" ")}`, ...lines(kernel.loops), ...lines(kernel.text)]),
+          graph.kernels.flatMap((kernel) => [
+            `${kernel.name}: nodes ${kernel.nodes.map((id) => `%${id}`).join(" ")}`,
+            ...lines(kernel.loops),
+            ...lines(kernel.text),
+          ]),
         ),
       );
     case "replay":
@@ -42,7 +57,10 @@ function printSection(compilation: Compilation, section: Section): string[] {
     case "breaks":
       return title(
         "graph breaks",
-        compilation.breaks.map((b) => `${basename(b.file)}:${b.line} ${b.reason}: ${b.explanation}${b.hint ? ` Hint: ${b.hint}` : ""}`),
+        compilation.breaks.map(
+          (b) =>
+            `${basename(b.file)}:${b.line} ${b.reason}: ${b.explanation}${b.hint ? ` Hint: ${b.hint}` : ""}`,
+        ),
       );
     default:
       return section satisfies never;
@@ -58,7 +76,9 @@ function lines(text: string): string[] {
 }
 
 function sitesOf(entry: Mutation): string {
-  return entry.sites.map((site) => `${basename(site.file)}:${site.line}:${site.col}-${site.endCol}`).join(", ");
+  return entry.sites
+    .map((site) => `${basename(site.file)}:${site.line}:${site.col}-${site.endCol}`)
+    .join(", ");
 }
 
 function ledgerLine(entry: Mutation): string {

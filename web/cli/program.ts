@@ -52,7 +52,11 @@ function checkReadable(given: string, path: string): void {
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const code = (error as NodeJS.ErrnoException).code;
-    throw new UsageError(code === "ENOENT" ? `${given} does not exist: check the path` : `${given} cannot be read (${code}): check its permissions`);
+    throw new UsageError(
+      code === "ENOENT"
+        ? `${given} does not exist: check the path`
+        : `${given} cannot be read (${code}): check its permissions`,
+    );
   }
 }
 
@@ -60,7 +64,8 @@ function checkWritable(report: string): void {
   const folder = dirname(resolve(report));
   try {
     accessSync(folder, constants.W_OK);
-    if (statSync(report, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`--report ${report} is a folder: name a file`);
+    if (statSync(report, { throwIfNoEntry: false })?.isDirectory())
+      throw new UsageError(`--report ${report} is a folder: name a file`);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`--report ${report} cannot be written: ${folder} is missing or not writable`);

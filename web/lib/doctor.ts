@@ -67,7 +67,8 @@ async function adapterName(): Promise<string | null> {
 
 /** The report as lines of `name: value`. */
 export function linesOf(report: DoctorReport): string[] {
-  const say = (value: string | boolean | null) => (value === null ? "none" : value === true ? "yes" : value === false ? "no" : value);
+  const say = (value: string | boolean | null) =>
+    value === null ? "none" : value === true ? "yes" : value === false ? "no" : value;
   return [
     `Thirdbook: ${report.thirdbook}`,
     `wheel: ${report.wheel ?? "not built (npm run build)"}`,

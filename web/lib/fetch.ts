@@ -5,7 +5,11 @@ import { messageOf, ThirdbookError } from "./errors.js";
 
 export type FetchProgress = (loaded: number, total: number) => void;
 
-export async function fetchBytes(url: string, progress: FetchProgress, signal?: AbortSignal): Promise<Uint8Array> {
+export async function fetchBytes(
+  url: string,
+  progress: FetchProgress,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
   if (url.startsWith("file:") && isNode()) return readFileURL(url, progress);
   let response: Response;
   try {
@@ -14,7 +18,9 @@ export async function fetchBytes(url: string, progress: FetchProgress, signal?: 
     throw missing(url, messageOf(error), error);
   }
   if (!response.ok) throw missing(url, `HTTP status ${response.status}`);
-  const total = response.headers.get("content-encoding") ? 0 : Number(response.headers.get("content-length") ?? 0);
+  const total = response.headers.get("content-encoding")
+    ? 0
+    : Number(response.headers.get("content-length") ?? 0);
   if (!response.body) return new Uint8Array(await response.arrayBuffer());
   const parts: Uint8Array[] = [];
   let loaded = 0;
@@ -44,7 +50,11 @@ function missing(url: string, why: string, cause?: unknown): ThirdbookError {
 }
 
 export function isNode(): boolean {
-  return typeof process === "object" && typeof process.versions === "object" && typeof process.versions.node === "string";
+  return (
+    typeof process === "object" &&
+    typeof process.versions === "object" &&
+    typeof process.versions.node === "string"
+  );
 }
 
 async function readFileURL(url: string, progress: FetchProgress): Promise<Uint8Array> {

@@ -8,7 +8,11 @@ export interface Pyodide {
   readonly version: string;
   runPython(code: string, options?: { globals?: unknown; filename?: string }): unknown;
   runPythonAsync(code: string, options?: { globals?: unknown; filename?: string }): Promise<unknown>;
-  unpackArchive(buffer: ArrayBuffer | ArrayBufferView, format: string, options?: { extractDir?: string }): void;
+  unpackArchive(
+    buffer: ArrayBuffer | ArrayBufferView,
+    format: string,
+    options?: { extractDir?: string },
+  ): void;
   toPy(value: unknown): unknown;
   readonly globals: { get(name: string): unknown };
 }
@@ -36,7 +40,9 @@ export function isPyodide(value: unknown): value is Pyodide {
   if (typeof value !== "object" || value === null) return false;
   const host = value as Partial<Record<keyof Pyodide, unknown>>;
   return (
-    typeof host.version === "string" && typeof host.runPython === "function" && typeof host.unpackArchive === "function"
+    typeof host.version === "string" &&
+    typeof host.runPython === "function" &&
+    typeof host.unpackArchive === "function"
   );
 }
 

@@ -60,7 +60,11 @@ const kStages: Record<InstallEvent["kind"], string> = {
   ready: "finishing",
 };
 
-async function installIn(pyodide: Pyodide, options: InstallOptions, tell: (event: InstallEvent) => void): Promise<Thirdbook> {
+async function installIn(
+  pyodide: Pyodide,
+  options: InstallOptions,
+  tell: (event: InstallEvent) => void,
+): Promise<Thirdbook> {
   const started = performance.now();
   tell({ kind: "check" });
   const host = factsOf(pyodide);
@@ -74,7 +78,10 @@ async function installIn(pyodide: Pyodide, options: InstallOptions, tell: (event
   return {
     version,
     host,
-    report: () => JSON.parse(String(pyodide.runPython("import json, thirdbook; json.dumps(thirdbook.report())"))) as Report,
+    report: () =>
+      JSON.parse(
+        String(pyodide.runPython("import json, thirdbook; json.dumps(thirdbook.report())")),
+      ) as Report,
     reset: () => void pyodide.runPython("import thirdbook; thirdbook.reset()"),
   };
 }
@@ -88,14 +95,18 @@ async function unpackWheel(
   const own = options.wheelURL === undefined && options.wheelBytes === undefined;
   const url = options.wheelURL ?? wheel?.url;
   if (url === undefined) {
-    throw new ThirdbookError("wheel-missing", "this checkout has no wheel yet: run npm run build, or pass {wheelURL} to install()");
+    throw new ThirdbookError(
+      "wheel-missing",
+      "this checkout has no wheel yet: run npm run build, or pass {wheelURL} to install()",
+    );
   }
   // A bundler may have renamed the file or put it into a data: address; the package knows its own wheel's name.
   const file = own && wheel ? wheel.name : fileNameOf(url);
   const named = parseWheelName(file);
   if (named) checkTags(named, file, host);
   tell({ kind: "fetch", loaded: 0, total: own ? (wheel?.bytes ?? 0) : 0 });
-  const bytes = options.wheelBytes ?? (await fetchBytes(url, (loaded, total) => tell({ kind: "fetch", loaded, total })));
+  const bytes =
+    options.wheelBytes ?? (await fetchBytes(url, (loaded, total) => tell({ kind: "fetch", loaded, total })));
   for (const tag of await checkBytes(file, bytes)) checkTags(tag, file, host);
   tell({ kind: "unpack" });
   pyodide.unpackArchive(bytes, "wheel");

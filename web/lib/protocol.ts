@@ -41,5 +41,12 @@ export type FromWorker =
   | { kind: "ready"; version: string; timings: StageTiming[] }
   | { kind: "failed"; code: ErrorCode; message: string }
   | { kind: "output"; run: number; stream: "stdout" | "stderr"; text: string }
-  | { kind: "done"; run: number; status: number; milliseconds: number; report: Report | null; trouble: string | null }
+  | {
+      kind: "done";
+      run: number;
+      status: number;
+      milliseconds: number;
+      report: Report | null;
+      trouble: string | null;
+    }
   | { kind: "doctor"; report: DoctorReport };

@@ -113,7 +113,12 @@ export class Session {
       this.#failStart = reject;
       worker.addEventListener("error", (event) => {
         event.preventDefault();
-        this.#end(new ThirdbookError("worker-failed", `the worker failed: ${event.message || "its script cannot be loaded"}`));
+        this.#end(
+          new ThirdbookError(
+            "worker-failed",
+            `the worker failed: ${event.message || "its script cannot be loaded"}`,
+          ),
+        );
       });
       worker.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {
         if (data.kind === "progress") stage = data.stage;

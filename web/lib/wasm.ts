@@ -5,7 +5,29 @@ import { ThirdbookError } from "./errors.js";
 
 const kEmpty = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 // A module whose one function is v128.const 0, drop.
-const kSimd = [...kEmpty, 1, 4, 1, 0x60, 0, 0, 3, 2, 1, 0, 10, 23, 1, 21, 0, 0xfd, 12, ...new Array<number>(16).fill(0), 0x1a, 0x0b];
+const kSimd = [
+  ...kEmpty,
+  1,
+  4,
+  1,
+  0x60,
+  0,
+  0,
+  3,
+  2,
+  1,
+  0,
+  10,
+  23,
+  1,
+  21,
+  0,
+  0xfd,
+  12,
+  ...new Array<number>(16).fill(0),
+  0x1a,
+  0x0b,
+];
 // f32x4.relaxed_madd on three constants, dropped.
 const kConst = [0xfd, 12, ...new Array<number>(16).fill(0)];
 const kRelaxed = [

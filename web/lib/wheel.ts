@@ -68,9 +68,13 @@ export async function checkBytes(file: string, bytes: Uint8Array): Promise<Wheel
     return tags;
   } catch (error) {
     if (!(error instanceof ZipError)) throw error;
-    throw new ThirdbookError("wheel-corrupt", `${file} is not a whole wheel (${error.message}): fetch or build it again`, {
-      cause: error,
-    });
+    throw new ThirdbookError(
+      "wheel-corrupt",
+      `${file} is not a whole wheel (${error.message}): fetch or build it again`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -82,7 +86,10 @@ function readTags(metadata: string): WheelTags[] {
 
 function checkWasm(file: string, member: string, data: Uint8Array): void {
   if (data[0] !== 0 || data[1] !== 0x61 || data[2] !== 0x73 || data[3] !== 0x6d) {
-    throw new ThirdbookError("wasm-corrupt", `${member} in ${file} is not WebAssembly: fetch or build the wheel again`);
+    throw new ThirdbookError(
+      "wasm-corrupt",
+      `${member} in ${file} is not WebAssembly: fetch or build the wheel again`,
+    );
   }
   if (!WebAssembly.validate(data as Uint8Array<ArrayBuffer>)) {
     throw new ThirdbookError(

@@ -16,7 +16,11 @@ interface Scope {
 }
 
 interface WorkerPyodide extends Pyodide {
-  FS: { mkdirTree(path: string): void; writeFile(path: string, data: string): void; chdir(path: string): void };
+  FS: {
+    mkdirTree(path: string): void;
+    writeFile(path: string, data: string): void;
+    chdir(path: string): void;
+  };
   setStdin(options: { stdin: () => string | null }): void;
   setStdout(options: { write: (buffer: Uint8Array) => number; isatty: boolean }): void;
   setStderr(options: { write: (buffer: Uint8Array) => number; isatty: boolean }): void;
@@ -79,7 +83,10 @@ class Runtime {
     const module = await timed("compiling", () => importPyodide(message.pyodideURL));
     const pyodide = await timed("starting", () => module.loadPyodide({ indexURL: message.pyodideURL }));
     const { version } = await timed("installing", () =>
-      install(pyodide, { torchAlias: true, ...(message.wheelURL === null ? {} : { wheelURL: message.wheelURL }) }),
+      install(pyodide, {
+        torchAlias: true,
+        ...(message.wheelURL === null ? {} : { wheelURL: message.wheelURL }),
+      }),
     );
     const runtime = new Runtime(pyodide, post);
     post({ kind: "ready", version, timings });
@@ -93,7 +100,12 @@ class Runtime {
       return {
         isatty: false,
         write: (buffer: Uint8Array) => {
-          this.#post({ kind: "output", run: message.run, stream, text: decoder.decode(buffer, { stream: true }) });
+          this.#post({
+            kind: "output",
+            run: message.run,
+            stream,
+            text: decoder.decode(buffer, { stream: true }),
+          });
           return buffer.length;
         },
       };
@@ -140,7 +152,10 @@ async function download(message: StartMessage, post: (message: FromWorker) => vo
     names.map(async (name) => {
       const response = await fetch(new URL(name, message.pyodideURL));
       if (!response.ok || !response.body) {
-        throw new ThirdbookError("worker-failed", `${name} of Pyodide cannot be fetched (HTTP status ${response.status}): reload`);
+        throw new ThirdbookError(
+          "worker-failed",
+          `${name} of Pyodide cannot be fetched (HTTP status ${response.status}): reload`,
+        );
       }
       const reader = response.body.getReader();
       for (;;) {
@@ -158,6 +173,10 @@ async function importPyodide(pyodideURL: string): Promise<PyodideModule> {
   try {
     return (await import(/* @vite-ignore */ url)) as PyodideModule;
   } catch (error) {
-    throw new ThirdbookError("worker-failed", `${url} cannot be loaded (${messageOf(error)}): check the address`, { cause: error });
+    throw new ThirdbookError(
+      "worker-failed",
+      `${url} cannot be loaded (${messageOf(error)}): check the address`,
+      { cause: error },
+    );
   }
 }

@@ -23,11 +23,13 @@ export function readDirectory(bytes: Uint8Array): ZipEntry[] {
   let at = view.getUint32(end + 16, true);
   const entries: ZipEntry[] = [];
   for (let i = 0; i < count; ++i) {
-    if (at + 46 > bytes.length || view.getUint32(at, true) !== kDirectoryEntry) throw new ZipError("its directory is damaged");
+    if (at + 46 > bytes.length || view.getUint32(at, true) !== kDirectoryEntry)
+      throw new ZipError("its directory is damaged");
     const compressedSize = view.getUint32(at + 20, true);
     const nameLength = view.getUint16(at + 28, true);
     const local = view.getUint32(at + 42, true);
-    if (local + 30 > bytes.length || view.getUint32(local, true) !== kLocalHeader) throw new ZipError("a file header is damaged");
+    if (local + 30 > bytes.length || view.getUint32(local, true) !== kLocalHeader)
+      throw new ZipError("a file header is damaged");
     const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
     if (start + compressedSize > bytes.length) throw new ZipError("it is cut short");
     entries.push({
@@ -52,7 +54,8 @@ function findEnd(view: DataView): number {
 
 export async function unpack(entry: ZipEntry): Promise<Uint8Array> {
   const data = entry.method === 0 ? entry.compressed : await inflate(entry);
-  if (data.length !== entry.size || crc32(data) !== entry.crc) throw new ZipError(`${entry.name} fails its checksum`);
+  if (data.length !== entry.size || crc32(data) !== entry.crc)
+    throw new ZipError(`${entry.name} fails its checksum`);
   return data;
 }
 

@@ -35,7 +35,9 @@ function typeOf(node, indent) {
 
 function objectOf(node, indent) {
   if (!node.properties) {
-    return node.additionalProperties === true ? "Record<string, unknown>" : `Record<string, ${typeOf(node.additionalProperties, indent)}>`;
+    return node.additionalProperties === true
+      ? "Record<string, unknown>"
+      : `Record<string, ${typeOf(node.additionalProperties, indent)}>`;
   }
   const inner = `${indent}  `;
   const lines = Object.entries(node.properties).map(([name, property]) => {
@@ -56,7 +58,10 @@ function declaration(name, node) {
 
 /** The whole text of types.ts for a parsed schema. */
 export function generate(schema) {
-  const parts = [declaration(schema.title, schema), ...Object.entries(schema.$defs).map(([name, node]) => declaration(name, node))];
+  const parts = [
+    declaration(schema.title, schema),
+    ...Object.entries(schema.$defs).map(([name, node]) => declaration(name, node)),
+  ];
   return `${kHead}\n${parts.join("\n")}`;
 }
 

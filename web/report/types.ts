@@ -79,7 +79,8 @@ export interface Site {
   endCol: number;
 }
 
-export type MutationKind = "value-existing" | "value-new" | "attribute-existing" | "attribute-new" | "cell" | "global" | "effect";
+export type MutationKind =
+  "value-existing" | "value-new" | "attribute-existing" | "attribute-new" | "cell" | "global" | "effect";
 
 /** One entry of the ledger. */
 export interface Mutation {

@@ -49,7 +49,12 @@ function Listing({ model, compilation, pane, title, listing, empty }: ListingPro
           key: String(instruction.offset),
           spans: [spanOfInstruction(compilation.file, instruction)],
           className: instruction.role ? `tb-role-${instruction.role}` : "",
-          content: <Line instruction={instruction} newLine={listing.instructions[index - 1]?.line !== instruction.line} />,
+          content: (
+            <Line
+              instruction={instruction}
+              newLine={listing.instructions[index - 1]?.line !== instruction.line}
+            />
+          ),
         }))}
       />
     </div>

@@ -61,7 +61,8 @@ export function metaOf(node: Node): string {
 
 export function titleOf(node: Node): string {
   if (node.op === "input") return node.name || "input";
-  if (node.op === "constant") return "value" in node.attrs ? String(node.attrs["value"]) : node.name || "constant";
+  if (node.op === "constant")
+    return "value" in node.attrs ? String(node.attrs["value"]) : node.name || "constant";
   return node.op;
 }
 
@@ -84,7 +85,18 @@ export function layoutGraph(graph: Graph, collapsed: boolean): Drawing {
       box.detail = `${box.nodes.length} nodes · ${metaOf(node)}`;
     } else {
       const title = kernel && collapsed ? kernel.name : titleOf(node);
-      boxes.set(key, { key, nodes: [node], kernel, title, detail: metaOf(node), output: outputs.has(node.id), x: 0, y: 0, width: 0, height: kBoxHeight });
+      boxes.set(key, {
+        key,
+        nodes: [node],
+        kernel,
+        title,
+        detail: metaOf(node),
+        output: outputs.has(node.id),
+        x: 0,
+        y: 0,
+        width: 0,
+        height: kBoxHeight,
+      });
     }
   }
 
@@ -123,7 +135,9 @@ export function layoutGraph(graph: Graph, collapsed: boolean): Drawing {
           const { x, y, width, height } = placed;
           return { key: kernel.name, title: kernel.name, x: x - width / 2, y: y - height / 2, width, height };
         });
-  const edges = plan.edges().map((edge) => ({ key: `${edge.v} → ${edge.w}`, points: plan.edge(edge).points ?? [] }));
+  const edges = plan
+    .edges()
+    .map((edge) => ({ key: `${edge.v} → ${edge.w}`, points: plan.edge(edge).points ?? [] }));
   const size = plan.graph();
   return { boxes: [...boxes.values()], edges, groups, width: size.width ?? 0, height: size.height ?? 0 };
 }

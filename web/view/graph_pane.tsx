@@ -24,7 +24,13 @@ export function GraphPane({ model, compilation }: GraphPaneProps) {
   return (
     <>
       {compilation.graphs.map((graph, index) => (
-        <OneGraph key={`${compilation.id}.${index}`} model={model} compilation={compilation} graph={graph} index={index} />
+        <OneGraph
+          key={`${compilation.id}.${index}`}
+          model={model}
+          compilation={compilation}
+          graph={graph}
+          index={index}
+        />
       ))}
     </>
   );
@@ -60,7 +66,11 @@ function OneGraph({ model, compilation, graph, index }: OneGraphProps) {
           ))}
         </div>
         {fused && shown === "drawing" && (
-          <button type="button" aria-pressed={collapsed.value} onClick={() => (collapsed.value = !collapsed.value)}>
+          <button
+            type="button"
+            aria-pressed={collapsed.value}
+            onClick={() => (collapsed.value = !collapsed.value)}
+          >
             Collapse kernels
           </button>
         )}
@@ -73,16 +83,28 @@ function OneGraph({ model, compilation, graph, index }: OneGraphProps) {
           onInput={(event) => (search.value = event.currentTarget.value)}
         />
       </div>
-      {tooLarge && <p class="tb-note">{graph.nodes.length} nodes are too many to draw; here they are as a list.</p>}
+      {tooLarge && (
+        <p class="tb-note">{graph.nodes.length} nodes are too many to draw; here they are as a list.</p>
+      )}
       {shown === "drawing" ? (
-        <GraphDrawing model={model} compilation={compilation} graph={graph} index={index} collapsed={collapsed.value} search={search.value} name={name} />
+        <GraphDrawing
+          model={model}
+          compilation={compilation}
+          graph={graph}
+          index={index}
+          collapsed={collapsed.value}
+          search={search.value}
+          name={name}
+        />
       ) : (
         <ListBox
           model={model}
           pane="graph"
           label={`${name}: nodes`}
           className="tb-code"
-          rows={graph.nodes.filter((node) => matches(node, search.value)).map((node) => listRow(model, compilation, graph, index, node))}
+          rows={graph.nodes
+            .filter((node) => matches(node, search.value))
+            .map((node) => listRow(model, compilation, graph, index, node))}
           empty="No node matches."
         />
       )}
@@ -92,7 +114,9 @@ function OneGraph({ model, compilation, graph, index }: OneGraphProps) {
 
 function matches(node: Node, search: string): boolean {
   const wanted = search.trim().toLowerCase();
-  return wanted === "" || `%${node.id} ${node.op} ${titleOf(node)} ${metaOf(node)}`.toLowerCase().includes(wanted);
+  return (
+    wanted === "" || `%${node.id} ${node.op} ${titleOf(node)} ${metaOf(node)}`.toLowerCase().includes(wanted)
+  );
 }
 
 function listRow(model: ViewModel, compilation: Compilation, graph: Graph, index: number, node: Node): Row {
@@ -105,7 +129,8 @@ function listRow(model: ViewModel, compilation: Compilation, graph: Graph, index
     content: (
       <>
         <span class="tb-dim">{`%${node.id}`.padStart(4)}</span> <b>{node.op}</b>
-        {node.op === "input" || node.op === "constant" ? ` ${titleOf(node)}` : `(${operands})`} <span class="tb-meta">{metaOf(node)}</span>
+        {node.op === "input" || node.op === "constant" ? ` ${titleOf(node)}` : `(${operands})`}{" "}
+        <span class="tb-meta">{metaOf(node)}</span>
         {graph.outputs.includes(node.id) && <span class="tb-tag">output</span>}
         {kernel && <span class="tb-dim"> {kernel.name}</span>}
       </>
@@ -173,7 +198,10 @@ function GraphDrawing({ model, compilation, graph, index, collapsed, search, nam
       <svg
         ref={svg}
         class="tb-drawing"
-        style={{ maxHeight: `${Math.min(drawing.height, 420)}px`, maxWidth: `${Math.max(drawing.width, 240) * 1.25}px` }}
+        style={{
+          maxHeight: `${Math.min(drawing.height, 420)}px`,
+          maxWidth: `${Math.max(drawing.width, 240) * 1.25}px`,
+        }}
         viewBox={`${left} ${top} ${width} ${height}`}
         role="img"
         tabIndex={0}
@@ -183,7 +211,15 @@ function GraphDrawing({ model, compilation, graph, index, collapsed, search, nam
         onWheel={onWheel}
       >
         <defs>
-          <marker id={`tb-arrow-${index}`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+          <marker
+            id={`tb-arrow-${index}`}
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="7"
+            markerHeight="7"
+            orient="auto"
+          >
             <path d="M0 0.8 L7 4 L0 7.2 z" class="tb-arrow" />
           </marker>
         </defs>
@@ -196,10 +232,22 @@ function GraphDrawing({ model, compilation, graph, index, collapsed, search, nam
           </g>
         ))}
         {drawing.edges.map((edge) => (
-          <path key={edge.key} class="tb-edge" d={pathOf(edge.points)} marker-end={`url(#tb-arrow-${index})`} />
+          <path
+            key={edge.key}
+            class="tb-edge"
+            d={pathOf(edge.points)}
+            marker-end={`url(#tb-arrow-${index})`}
+          />
         ))}
         {drawing.boxes.map((box) => (
-          <GraphBox key={box.key} model={model} compilation={compilation} index={index} box={box} search={search} />
+          <GraphBox
+            key={box.key}
+            model={model}
+            compilation={compilation}
+            index={index}
+            box={box}
+            search={search}
+          />
         ))}
       </svg>
       <div class="tb-zoom" role="group" aria-label={`${name}: zoom`}>
@@ -237,9 +285,14 @@ function GraphBox({ model, compilation, index, box, search }: GraphBoxProps) {
   ];
   const middle = box.x + box.width / 2;
   return (
-    <g class={classes.filter(Boolean).join(" ")} onClick={() => model.select(spans.find((span) => span !== null) ?? null, "graph")}>
+    <g
+      class={classes.filter(Boolean).join(" ")}
+      onClick={() => model.select(spans.find((span) => span !== null) ?? null, "graph")}
+    >
       <rect x={box.x} y={box.y} width={box.width} height={box.height} rx={first.op === "input" ? 20 : 6} />
-      {box.output && <path class="tb-out" d={`M${box.x + 8} ${box.y + box.height - 3} H${box.x + box.width - 8}`} />}
+      {box.output && (
+        <path class="tb-out" d={`M${box.x + 8} ${box.y + box.height - 3} H${box.x + box.width - 8}`} />
+      )}
       <text class="tb-title" x={middle} y={box.y + 17}>
         {box.title}
       </text>
@@ -258,7 +311,9 @@ function pathOf(points: { x: number; y: number }[]): string {
     const a = rest[i] as { x: number; y: number };
     const b = rest[i + 1] as { x: number; y: number };
     const last = i === rest.length - 2;
-    parts.push(last ? `Q${a.x} ${a.y} ${b.x} ${b.y}` : `Q${a.x} ${a.y} ${(a.x + b.x) / 2} ${(a.y + b.y) / 2}`);
+    parts.push(
+      last ? `Q${a.x} ${a.y} ${b.x} ${b.y}` : `Q${a.x} ${a.y} ${(a.x + b.x) / 2} ${(a.y + b.y) / 2}`,
+    );
   }
   if (rest.length === 1) parts.push(`L${rest[0]?.x} ${rest[0]?.y}`);
   return parts.join(" ");

@@ -15,7 +15,9 @@ interface GuardsPaneProps {
 export function GuardsPane({ model, report, compilation }: GuardsPaneProps) {
   const versions = report.compilations
     .map((candidate, index) => ({ candidate, index }))
-    .filter(({ candidate }) => candidate.function === compilation.function && candidate.line === compilation.line);
+    .filter(
+      ({ candidate }) => candidate.function === compilation.function && candidate.line === compilation.line,
+    );
   return (
     <>
       <ListBox
@@ -52,7 +54,12 @@ export function GuardsPane({ model, report, compilation }: GuardsPaneProps) {
             {versions.map(({ candidate, index }) => (
               <tr key={candidate.id} class={candidate.id === compilation.id ? "is-current" : ""}>
                 <td>
-                  <button type="button" class="tb-link" aria-label={`Show compilation ${candidate.id}`} onClick={() => model.choose(index)}>
+                  <button
+                    type="button"
+                    class="tb-link"
+                    aria-label={`Show compilation ${candidate.id}`}
+                    onClick={() => model.choose(index)}
+                  >
                     {candidate.id}
                   </button>
                 </td>

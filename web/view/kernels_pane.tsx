@@ -11,8 +11,11 @@ interface KernelsPaneProps {
 }
 
 export function KernelsPane({ model, compilation }: KernelsPaneProps) {
-  const kernels = compilation.graphs.flatMap((graph, index) => graph.kernels.map((kernel) => ({ graph, index, kernel })));
-  if (kernels.length === 0) return <p class="tb-empty">No kernels: the graph computes nothing, or has not been planned.</p>;
+  const kernels = compilation.graphs.flatMap((graph, index) =>
+    graph.kernels.map((kernel) => ({ graph, index, kernel })),
+  );
+  if (kernels.length === 0)
+    return <p class="tb-empty">No kernels: the graph computes nothing, or has not been planned.</p>;
   return (
     <ul class="tb-kernels">
       {kernels.map(({ graph, index, kernel }) => {
@@ -21,7 +24,11 @@ export function KernelsPane({ model, compilation }: KernelsPaneProps) {
         return (
           <li key={`${index}.${kernel.name}`} class={model.linked(spans) ? "is-linked" : ""}>
             <h4>
-              <button type="button" class="tb-link" onClick={() => model.select(spans.find((span) => span !== null) ?? null, "kernels")}>
+              <button
+                type="button"
+                class="tb-link"
+                onClick={() => model.select(spans.find((span) => span !== null) ?? null, "kernels")}
+              >
                 {kernel.name}
               </button>
               <span class="tb-dim"> {nodes.map((node) => `%${node.id} ${node.op}`).join(", ")}</span>

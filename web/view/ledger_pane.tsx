@@ -26,7 +26,9 @@ export function LedgerPane({ model, compilation }: LedgerPaneProps) {
           spans: entry.sites.map(spanOfSite),
           pending: !world.recorded.has(index),
           className: world.replayed.has(index) ? "is-replayed" : "",
-          content: <Entry entry={entry} replayed={world.replayed.has(index)} recorded={world.recorded.has(index)} />,
+          content: (
+            <Entry entry={entry} replayed={world.replayed.has(index)} recorded={world.recorded.has(index)} />
+          ),
         }))}
       />
       {compilation.ledger.length > 0 && <WorldTable compilation={compilation} world={world} model={model} />}
@@ -54,7 +56,9 @@ function Entry({ entry, replayed, recorded }: { entry: Mutation; replayed: boole
         </code>
         <span class="tb-dim tb-sites">
           {`${entry.kind} · `}
-          {entry.sites.map((site) => `${placeOf(spanOfSite(site))}, columns ${site.col}–${site.endCol}`).join("; ")}
+          {entry.sites
+            .map((site) => `${placeOf(spanOfSite(site))}, columns ${site.col}–${site.endCol}`)
+            .join("; ")}
           {entry.settledAt !== null && ` · settled at ${entry.settledAt}`}
         </span>
       </span>
@@ -82,7 +86,8 @@ export function objectsAt(compilation: Compilation, world: World): ObjectState[]
       changed: false,
       last: entry,
     };
-    if (world.replayed.has(index)) Object.assign(object, { value: entry.after, changed: true, waiting: null });
+    if (world.replayed.has(index))
+      Object.assign(object, { value: entry.after, changed: true, waiting: null });
     else if (world.recorded.has(index)) object.waiting = entry.after;
     object.last = entry;
     objects.set(entry.source, object);
@@ -112,7 +117,13 @@ function WorldTable({ model, compilation, world }: LedgerPaneProps & { world: Wo
             <td class={object.changed ? "is-changed" : ""}>
               <code class="tb-wrap">{object.value}</code>
             </td>
-            <td>{object.waiting === null ? <span class="tb-dim">nothing</span> : <code class="tb-wrap">{object.waiting}</code>}</td>
+            <td>
+              {object.waiting === null ? (
+                <span class="tb-dim">nothing</span>
+              ) : (
+                <code class="tb-wrap">{object.waiting}</code>
+              )}
+            </td>
           </tr>
         ))}
       </tbody>

@@ -68,7 +68,13 @@ export function ListBox({ model, pane, label, rows, empty, className }: ListBoxP
     >
       {rows.map((row, index) => {
         const linked = model.linked(row.spans);
-        const classes = ["tb-row", row.className, linked && "is-linked", row.pending && "is-pending", index === current && "is-active"];
+        const classes = [
+          "tb-row",
+          row.className,
+          linked && "is-linked",
+          row.pending && "is-pending",
+          index === current && "is-active",
+        ];
         return (
           <div
             key={row.key}
@@ -108,5 +114,6 @@ function revealIn(box: HTMLElement, child: Element | undefined): void {
   if (!(child instanceof HTMLElement)) return;
   const top = child.offsetTop - box.offsetTop;
   if (top < box.scrollTop) box.scrollTop = top;
-  else if (top + child.offsetHeight > box.scrollTop + box.clientHeight) box.scrollTop = top + child.offsetHeight - box.clientHeight;
+  else if (top + child.offsetHeight > box.scrollTop + box.clientHeight)
+    box.scrollTop = top + child.offsetHeight - box.clientHeight;
 }

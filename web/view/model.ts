@@ -7,7 +7,8 @@ import type { Compilation, Report } from "../report/types.js";
 import { overlaps, type Span } from "./span.js";
 import { stepsOf, worldAt, type Step, type World } from "./steps.js";
 
-export type PaneName = "source" | "graph" | "guards" | "ledger" | "original" | "rewritten" | "kernels" | "breaks" | "stepper";
+export type PaneName =
+  "source" | "graph" | "guards" | "ledger" | "original" | "rewritten" | "kernels" | "breaks" | "stepper";
 
 export interface Selection {
   span: Span;

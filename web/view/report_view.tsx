@@ -92,11 +92,22 @@ function Section({ title, note, children }: { title: string; note: string; child
   );
 }
 
-function CompilationMenu({ model, report, compilation }: { model: ViewModel; report: Report; compilation: Compilation }) {
+function CompilationMenu({
+  model,
+  report,
+  compilation,
+}: {
+  model: ViewModel;
+  report: Report;
+  compilation: Compilation;
+}) {
   return (
     <label class="tb-menu">
       <span class="tb-dim">Compiled frame</span>
-      <select value={String(report.compilations.indexOf(compilation))} onChange={(event) => model.choose(Number(event.currentTarget.value))}>
+      <select
+        value={String(report.compilations.indexOf(compilation))}
+        onChange={(event) => model.choose(Number(event.currentTarget.value))}
+      >
         {report.compilations.map((item, index) => (
           <option key={item.id} value={String(index)}>
             {`${item.function} · ${baseName(item.file)}:${item.line} · ${item.status} · ${item.trigger}`}

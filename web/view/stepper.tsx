@@ -53,7 +53,11 @@ export function Stepper({ model, compilation }: StepperProps) {
       </div>
       <ol class="tb-phases">
         {kPhases.map(({ phase: name, title }) => (
-          <li key={name} class={phase === name ? "is-current" : ""} aria-current={phase === name ? "step" : undefined}>
+          <li
+            key={name}
+            class={phase === name ? "is-current" : ""}
+            aria-current={phase === name ? "step" : undefined}
+          >
             {title}
           </li>
         ))}
@@ -69,7 +73,10 @@ function spanOf(compilation: Compilation, step: Step | undefined): Span | null {
   if (!step) return null;
   switch (step.kind) {
     case "trace-node":
-      return spanOfLine(compilation.file, compilation.graphs[step.graph]?.nodes.find((node) => node.id === step.node)?.line ?? null);
+      return spanOfLine(
+        compilation.file,
+        compilation.graphs[step.graph]?.nodes.find((node) => node.id === step.node)?.line ?? null,
+      );
     case "trace-mutation":
     case "replay": {
       const site = compilation.ledger[step.index]?.sites[0];

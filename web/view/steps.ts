@@ -28,7 +28,9 @@ export function nodeKey(graph: number, node: number): string {
 }
 
 export function stepsOf(compilation: Compilation): Step[] {
-  const nodes = compilation.graphs.flatMap((graph, g) => graph.nodes.map((node) => ({ g, id: node.id, line: node.line ?? 0 })));
+  const nodes = compilation.graphs.flatMap((graph, g) =>
+    graph.nodes.map((node) => ({ g, id: node.id, line: node.line ?? 0 })),
+  );
   const entries = compilation.ledger.map((entry, index) => ({ index, line: entry.sites[0]?.line ?? 0 }));
   const steps: Step[] = [{ kind: "start" }];
   let n = 0;
@@ -45,7 +47,9 @@ export function stepsOf(compilation: Compilation): Step[] {
     }
   }
   if (compilation.graphs.length > 0) steps.push({ kind: "graph" }, { kind: "run" });
-  const order = [...compilation.ledger.keys()].sort((a, b) => orderOf(compilation, a) - orderOf(compilation, b));
+  const order = [...compilation.ledger.keys()].sort(
+    (a, b) => orderOf(compilation, a) - orderOf(compilation, b),
+  );
   for (const index of order) steps.push({ kind: "replay", index });
   return steps;
 }
@@ -97,7 +101,9 @@ export function describe(compilation: Compilation, step: Step): string {
     }
     case "trace-mutation": {
       const entry = compilation.ledger[step.index];
-      return entry ? `Trace: ${entry.source} ${entry.operation} is recorded in the ledger; the object stays as it is.` : "Trace.";
+      return entry
+        ? `Trace: ${entry.source} ${entry.operation} is recorded in the ledger; the object stays as it is.`
+        : "Trace.";
     }
     case "graph":
       return "The graph is complete and pure: no mutation is in it.";
