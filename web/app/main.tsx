@@ -5,7 +5,7 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import "../view/view.css";
 import "./app.css";
-import { decodeHash } from "./share.js";
+import { decodeHash } from "../lib/share.js";
 import { Shell } from "./shell.js";
 import { AppState } from "./state.js";
 import { loadProgram, saveProgram } from "./storage.js";

@@ -9,7 +9,7 @@ import { Editor } from "./editor.js";
 import { examples } from "./examples.js";
 import { downloadGraph, downloadReport } from "./export.js";
 import { OutputPane } from "./output_pane.js";
-import { encodeHash } from "./share.js";
+import { encodeHash } from "../lib/share.js";
 import type { AppState, Engine } from "./state.js";
 import { loadTheme, saveTheme, type Theme } from "./storage.js";
 

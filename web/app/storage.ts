@@ -1,7 +1,7 @@
 // In: the program on the page. Out: the last one, on the next visit.
 // Invariant: works where storage is forbidden (then nothing is remembered); `?safe` restores nothing.
 
-import { safeFileName, type SharedProgram } from "./share.js";
+import { safeFileName, type SharedProgram } from "../lib/share.js";
 
 const kKey = "thirdbook.program.1";
 const kThemeKey = "thirdbook.theme.1";

@@ -2,11 +2,10 @@
 // Invariant: every wrong word is named in the error, together with what may stand there; nothing is read or run here.
 
 import { parseArgs } from "node:util";
+import { kSections, type Section } from "../report/print.js";
 
 export const kBackends = ["auto", "wasm", "webgpu", "eager", "reference"] as const;
-export const kSections = ["graph", "guards", "ledger", "bytecode", "kernels", "replay", "breaks"] as const;
 export type Backend = (typeof kBackends)[number];
-export type Section = (typeof kSections)[number];
 
 export interface RunCommand {
   kind: "run" | "explain";

@@ -9,9 +9,9 @@ import { loadPyodide } from "pyodide";
 import type { Pyodide } from "../lib/host.js";
 import { install } from "../lib/install.js";
 import { Runner } from "../lib/runner.js";
-import { UsageError, type RunCommand, type Section } from "./arguments.js";
+import { UsageError, type RunCommand } from "./arguments.js";
 import { connectStreams, mountHost, writeAll, type NodePyodide } from "./host_files.js";
-import { printReport } from "./print.js";
+import { printReport, type Section } from "../report/print.js";
 
 const kExplained: Section[] = ["graph", "breaks", "guards", "ledger"];
 

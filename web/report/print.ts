@@ -1,9 +1,10 @@
 // In: a report and the sections asked for. Out: text for a terminal.
 // Invariant: pure; the same report gives the same text; nothing of the report is left out silently.
 
-import { basename } from "node:path";
-import type { Compilation, Instruction, Mutation, Report } from "../report/types.js";
-import type { Section } from "./arguments.js";
+import type { Compilation, Instruction, Mutation, Report } from "./types.js";
+
+export const kSections = ["graph", "guards", "ledger", "bytecode", "kernels", "replay", "breaks"] as const;
+export type Section = (typeof kSections)[number];
 
 export function printReport(report: Report, sections: readonly Section[]): string {
   const parts = report.compilations.map((compilation) => printCompilation(compilation, sections));
@@ -65,6 +66,10 @@ function printSection(compilation: Compilation, section: Section): string[] {
     default:
       return section satisfies never;
   }
+}
+
+function basename(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 function title(name: string, body: string[]): string[] {
