@@ -10,6 +10,7 @@ THIRDBOOK_TEST_VERIFY=1 compiles with `verify=True`.
 """
 
 import contextlib
+import gc
 import io
 import linecache
 import logging
@@ -94,26 +95,45 @@ class World:
     def run(self):
         """All steps; returns their list. Process-wide state is put back afterwards."""
         with _fresh_process_state(self._program), _captured() as texts:
-            self._module = self._load("program", self._program.source, texts)
-            self._fn = self.compiled(self._module.fn) if "fn" in vars(self._module) else None
-            steps = [self._step("after the module", texts)]
-            for step in self._program.steps:
-                if isinstance(step, str):
-                    exec(compile(step, "<change>", "exec"), vars(self._module))
-                    steps.append(self._step(f"after {step!r}", texts))
-                    continue
-                for index in range(step):
-                    self._one_call()
-                    if step < MANY_CALLS or index == step - 1:
-                        steps.append(self._step(f"after call {self._calls}", texts))
-            self.expectation = self._program.expect is None or bool(eval(self._program.expect, vars(self._module)))
+            try:
+                return self._steps(texts)
+            finally:
+                self._tear_down()
+
+    def _steps(self, texts):
+        self._module = self._load("program", self._program.source)
+        self._fn = self.compiled(self._module.fn) if "fn" in vars(self._module) else None
+        steps = [self._step("after the module", texts)]
+        for step in self._program.steps:
+            if isinstance(step, str):
+                exec(compile(step, "<change>", "exec"), vars(self._module))
+                steps.append(self._step(f"after {step!r}", texts))
+                continue
+            for index in range(step):
+                self._one_call()
+                if step < MANY_CALLS or index == step - 1:
+                    steps.append(self._step(f"after call {self._calls}", texts))
+        self.expectation = self._program.expect is None or bool(eval(self._program.expect, vars(self._module)))
         return steps
+
+    def _tear_down(self):
+        """Finalizers of this world must not speak in the next one."""
+        if "__del__" not in self._program.source:
+            return
+        for error in self._raised:
+            traceback.clear_frames(error.__traceback__)
+            error.__traceback__ = None
+        self._results.clear()
+        self._kept.clear()
+        self._fn = None
+        vars(self._module).clear()
+        gc.collect()
 
     @property
     def raised(self):
         return self._raised
 
-    def _load(self, name, source, texts):
+    def _load(self, name, source):
         module = types.ModuleType(name)
         module.torch = thirdbook
         module.compiled = self.compiled
