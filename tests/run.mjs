@@ -9,10 +9,12 @@ import { say, runMain, SetupError } from "../wasm/toolchain/say.mjs";
 import { addCounts, kNone } from "./stages/counts.mjs";
 import { runNative } from "./stages/native.mjs";
 import { runPyodide, runTwin } from "./stages/python.mjs";
+import { runToolchain } from "./stages/toolchain.mjs";
 import { runVitest } from "./stages/vitest.mjs";
 
 const kShown = 200; // names of failures in the summary
 const kStages = {
+  toolchain: runToolchain,
   native: runNative,
   twin: (options) => runTwin("twin", options),
   "twin-asan": (options) => runTwin("twin-asan", options),
