@@ -1,28 +1,125 @@
-// The one file that includes CPython's private headers.
-//
-// In: nothing yet. Out: that the headers of the frame hook compile. Invariant: only CPython 3.14's layout is relied on.
+// The one file that includes CPython's private headers; see cpython_internal.h.
+#include "python/cpython_internal.h"
+
 #define Py_BUILD_CORE 1
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wextra"
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#include <Python.h>
-
+#include "internal/pycore_ceval.h"
 #include "internal/pycore_code.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interpframe.h"
+#include "internal/pycore_runtime.h"
 #include "internal/pycore_stackref.h"
 #pragma GCC diagnostic pop
 
-static_assert(PY_VERSION_HEX >> 16 == 0x030E, "Thirdbook knows the frames of CPython 3.14 only");
+#include <cstddef>
 
+static_assert(PY_VERSION_HEX >> 16 == 0x030E, "Thirdbook knows the frames of CPython 3.14 only");
+#ifdef Py_GIL_DISABLED
+#error "Thirdbook does not know the frames of the free-threaded build"
+#endif
+
+// Exported, but declared `extern` without visibility in the private headers.
 extern "C" void _PyEval_FrameClearAndPop(PyThreadState* thread, _PyInterpreterFrame* frame);
 
 namespace thirdbook {
 
-void* FrameClearAndPopAddress() { return reinterpret_cast<void*>(&_PyEval_FrameClearAndPop); }
+bool CheckInterpreter() {
+  if (Py_Version >> 16 != 0x030E) {
+    PyErr_Format(PyExc_ImportError, "thirdbook was built for CPython 3.14; this is %s", Py_GetVersion());
+    return false;
+  }
+  // The interpreter describes its own layout for debuggers: compare it with the one compiled in here.
+  const auto& theirs = _PyRuntime.debug_offsets.interpreter_frame;
+  bool same = _PyRuntime.debug_offsets.free_threaded == 0 && theirs.size == sizeof(_PyInterpreterFrame) &&
+              theirs.previous == offsetof(_PyInterpreterFrame, previous) &&
+              theirs.executable == offsetof(_PyInterpreterFrame, f_executable) &&
+              theirs.instr_ptr == offsetof(_PyInterpreterFrame, instr_ptr) &&
+              theirs.localsplus == offsetof(_PyInterpreterFrame, localsplus) &&
+              theirs.owner == offsetof(_PyInterpreterFrame, owner) &&
+              theirs.stackpointer == offsetof(_PyInterpreterFrame, stackpointer);
+  if (!same) {
+    PyErr_Format(PyExc_ImportError,
+                 "thirdbook was built for %s; frames of this interpreter (%s) are laid out otherwise",
+                 PY_VERSION, Py_GetVersion());
+  }
+  return same;
+}
 
-void* SetEvalFrameAddress() { return reinterpret_cast<void*>(&_PyInterpreterState_SetEvalFrameFunc); }
+void SetFrameHook(_PyFrameEvalFunction hook) {
+  _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(),
+                                       hook != nullptr ? hook : _PyEval_EvalFrameDefault);
+}
+
+_PyFrameEvalFunction GetFrameHook() { return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()); }
+
+PyObject* EvaluateFrame(PyThreadState* thread, InterpreterFrame* frame, int throw_flag) {
+  return _PyEval_EvalFrameDefault(thread, frame, throw_flag);
+}
+
+void DropFrame(PyThreadState* thread, InterpreterFrame* frame) { _PyEval_FrameClearAndPop(thread, frame); }
+
+PyCodeObject* FrameCode(InterpreterFrame* frame) {
+  PyObject* executable = PyStackRef_AsPyObjectBorrow(frame->f_executable);
+  return executable != nullptr && PyCode_Check(executable) ? reinterpret_cast<PyCodeObject*>(executable)
+                                                           : nullptr;
+}
+
+PyObject* FrameFunction(InterpreterFrame* frame) { return PyStackRef_AsPyObjectBorrow(frame->f_funcobj); }
+PyObject* FrameGlobals(InterpreterFrame* frame) { return frame->f_globals; }
+PyObject* FrameBuiltins(InterpreterFrame* frame) { return frame->f_builtins; }
+
+void FrameLocals(InterpreterFrame* frame, int count, PyObject** out) {
+  for (int i = 0; i < count; ++i) out[i] = PyStackRef_AsPyObjectBorrow(frame->localsplus[i]);
+}
+
+namespace {
+
+// Asks sys.monitoring whether a tool has global events on. Errors count as "yes": then frames run as they
+// are.
+bool GlobalEventsOn() {
+  PyObject* monitoring = PySys_GetObject("monitoring");  // borrowed
+  if (monitoring == nullptr) return false;
+  bool on = false;
+  for (int tool = 0; tool < 6 && !on; ++tool) {
+    PyObject* name = PyObject_CallMethod(monitoring, "get_tool", "i", tool);
+    if (name == nullptr) {
+      on = true;
+    } else if (name != Py_None) {
+      PyObject* events = PyObject_CallMethod(monitoring, "get_events", "i", tool);
+      on = events == nullptr || PyLong_AsLong(events) != 0;
+      Py_XDECREF(events);
+    }
+    Py_XDECREF(name);
+  }
+  if (PyErr_Occurred()) PyErr_Clear();
+  return on;
+}
+
+bool LocalEventsOn(PyCodeObject* code) {
+  if (code->_co_monitoring == nullptr) return false;
+  for (uint8_t tools : code->_co_monitoring->local_monitors.tools) {
+    if (tools != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsObserved(PyThreadState* thread, PyCodeObject* code) {
+  if (thread->c_tracefunc != nullptr || thread->c_profilefunc != nullptr) return true;
+  // The upper bits of eval_breaker are a version that moves with each change of global events.
+  static uintptr_t known_version = 0;
+  static bool global_events = false;
+  uintptr_t version = thread->eval_breaker & ~static_cast<uintptr_t>(_PY_EVAL_EVENTS_MASK);
+  if (version != known_version) {
+    known_version = version;
+    global_events = GlobalEventsOn();
+  }
+  return global_events || LocalEventsOn(code);
+}
 
 }  // namespace thirdbook

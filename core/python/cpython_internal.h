@@ -1,0 +1,43 @@
+// What Thirdbook needs of CPython beside its public C API. Only cpython_internal.cc includes private headers.
+//
+// In: a frame as PEP 523 hands it over, before its first instruction. Out: its parts, borrowed; or its
+// evaluation. Invariant: CheckInterpreter has compared the frame layout with the running interpreter's own
+// before anything else here is called.
+#pragma once
+
+#include <Python.h>
+
+struct _PyInterpreterFrame;
+
+namespace thirdbook {
+
+using InterpreterFrame = struct _PyInterpreterFrame;
+
+// False with ImportError when this is not CPython 3.14 with the layout that Thirdbook was built for.
+bool CheckInterpreter();
+
+// ---- the hook
+// -------------------------------------------------------------------------------------------------------
+void SetFrameHook(_PyFrameEvalFunction hook);  // nullptr: CPython's own evaluation
+_PyFrameEvalFunction GetFrameHook();           // never nullptr
+
+// ---- frames
+// ---------------------------------------------------------------------------------------------------------
+PyObject* EvaluateFrame(PyThreadState* thread, InterpreterFrame* frame, int throw_flag);  // as CPython would
+// Instead of evaluation: drops the frame's references and takes it off the thread's stack. The frame must be
+// the topmost.
+void DropFrame(PyThreadState* thread, InterpreterFrame* frame);
+PyCodeObject* FrameCode(InterpreterFrame* frame);  // nullptr when the frame runs no code object
+PyObject* FrameFunction(InterpreterFrame* frame);
+PyObject* FrameGlobals(InterpreterFrame* frame);
+PyObject* FrameBuiltins(InterpreterFrame* frame);
+// Borrowed values of the first `count` slots of localsplus.
+void FrameLocals(InterpreterFrame* frame, int count, PyObject** out);
+
+// ---- tracing, profiling, monitoring
+// --------------------------------------------------------------------------------- Whether somebody watches:
+// sys.settrace or sys.setprofile on this thread, or a sys.monitoring tool with events on (for every code
+// object or for this one). Then frames must run as they are. Cheap unless something has changed.
+bool IsObserved(PyThreadState* thread, PyCodeObject* code);
+
+}  // namespace thirdbook

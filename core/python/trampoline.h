@@ -1,0 +1,27 @@
+// How replacements run: their result is a value, kFallback, or a ResumeRequest that the trampoline works off.
+//
+// In: a replacement function and its arguments. Out: the value of the whole call.
+// Invariant: a chain of graph breaks, however long, runs in a loop here; the C stack does not grow with it.
+// The resume function's frame meets the hook like any other; the hook knows by the claim that it was called
+// from the loop, and hands a further request back to it instead of running it.
+#pragma once
+
+#include <Python.h>
+
+namespace thirdbook {
+
+// Works off `result` (stolen) until it is no ResumeRequest. NULL with an exception set.
+PyObject* RunTrampoline(PyObject* result);
+
+// A note for the hook about the frame of `code` that is going to be made next. Whoever leaves it takes it
+// back.
+enum class Claim { kNone, kFromTrampoline, kRunEagerly };
+void LeaveClaim(PyCodeObject* code, Claim claim);
+// The claim on this frame, if it is the one; the claim is gone afterwards. From a trampoline: the request's
+// references to the arguments are dropped, since the frame has its own (so that objects die when the frame
+// drops them).
+Claim TakeClaim(PyCodeObject* code);
+
+bool InitTrampoline(PyObject* module);  // ResumeRequest, _resume, _fallback
+
+}  // namespace thirdbook
