@@ -109,6 +109,10 @@ Result<Metas> Fresh(DType dtype, Sizes sizes) {
   return Metas{ContiguousMeta(dtype, std::move(sizes))};
 }
 
+Status CheckArguments(Op op, const std::vector<const TensorMeta*>& operands, const Attrs& attrs) {
+  return Validate(Info(op), operands, attrs);
+}
+
 bool IsDataDependent(Op op, const std::vector<const TensorMeta*>& operands, const Attrs& attrs) {
   if (Info(op).op_class == OpClass::kDataDependent) return true;
   if (op == Op::k_one_hot) return attrs.empty() || IntAttr(attrs, 0) == -1;

@@ -78,6 +78,9 @@ Attrs CompleteAttrs(Op op, Attrs attrs);
 // Undefined optional operands are nullptr. A pointwise node whose operands are all weak is weak itself (float64 when floating).
 Result<std::vector<TensorMeta>> Infer(Op op, const std::vector<const TensorMeta*>& operands, const Attrs& attrs);
 
+// Whether the call has the operands and attributes that the schema asks for (Infer checks that itself).
+Status CheckArguments(Op op, const std::vector<const TensorMeta*>& operands, const Attrs& attrs);
+
 // Whether Infer cannot know the sizes: class kDataDependent, `index` by a mask, `one_hot` without num_classes.
 bool IsDataDependent(Op op, const std::vector<const TensorMeta*>& operands, const Attrs& attrs);
 

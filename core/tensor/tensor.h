@@ -33,6 +33,10 @@ class Storage {
   std::function<void()> release_;
 };
 
+// Fault injection for tests: the allocation after `countdown` successful ones fails, and so do all later ones until it is set
+// again; a negative number switches it off.
+void SetAllocationFault(int countdown);
+
 class Tensor {
  public:
   Tensor() = default;   // undefined

@@ -1,0 +1,117 @@
+#include "tensor/convert.h"
+
+#include <cstring>
+
+#include "tensor/element.h"
+#include "tensor/kernels.h"
+#include "graph/shape.h"
+#include "tensor/strided.h"
+
+namespace thirdbook {
+namespace {
+
+template <typename To, typename From>
+void Loop(char* target, int64_t target_stride, const char* source, int64_t source_stride, int64_t count) {
+  constexpr int64_t kTo = sizeof(To), kFrom = sizeof(From);
+  if (target_stride == kTo && source_stride == kFrom) {
+    if constexpr (std::is_same_v<To, From> && !std::is_same_v<To, bool>) {
+      std::memcpy(target, source, static_cast<size_t>(count) * sizeof(To));
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        StoreElement<To>(target + i * kTo, ConvertElement<To>(LoadElement<From>(source + i * kFrom)));
+      }
+    }
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i, target += target_stride, source += source_stride) {
+    StoreElement<To>(target, ConvertElement<To>(LoadElement<From>(source)));
+  }
+}
+
+}  // namespace
+
+ConvertLoop FindConvertLoop(DType to, DType from) {
+  return DispatchAll(to, [from]<typename To>() {
+    return DispatchAll(from, []<typename From>() -> ConvertLoop { return &Loop<To, From>; });
+  });
+}
+
+void CopyElements(const Tensor& target, const Tensor& source) {
+  ConvertLoop convert = FindConvertLoop(target.dtype(), source.dtype());
+  StridedLoop loop(target.sizes());
+  loop.Add(target);
+  loop.Add(source);
+  loop.Run([convert](char* const* at, const int64_t* strides, int64_t count) {
+    convert(at[0], strides[0], at[1], strides[1], count);
+  });
+}
+
+Result<Tensor> ToContiguous(const Tensor& source, DType dtype) {
+  TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(dtype, source.sizes()));
+  CopyElements(out, source);
+  return out;
+}
+
+Result<Tensor> AsContiguous(const Tensor& source, DType dtype) {
+  if (source.dtype() == dtype && source.meta().IsContiguous()) return source;
+  return ToContiguous(source, dtype);
+}
+
+Result<Tensor> AsDType(const Tensor& source, DType dtype) {
+  if (source.dtype() == dtype) return source;
+  // A broadcast dimension (stride 0) is converted once.
+  TensorMeta meta = source.meta();
+  for (size_t i = 0; i < meta.sizes.size(); ++i) {
+    if (meta.strides[i] == 0 && meta.sizes[i] > 1) meta.sizes[i] = 1;
+  }
+  TB_ASSIGN_OR_RETURN(Tensor out, ToContiguous(source.WithMeta(meta), dtype));
+  TensorMeta shown = out.meta();
+  for (size_t i = 0; i < meta.sizes.size(); ++i) {
+    if (shown.sizes[i] == source.sizes()[i]) continue;
+    shown.sizes[i] = source.sizes()[i];
+    shown.strides[i] = 0;
+  }
+  shown.weak = source.meta().weak;
+  return out.WithMeta(std::move(shown));
+}
+
+Result<Tensor> Zeros(DType dtype, Sizes sizes) {
+  TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(dtype, std::move(sizes)));
+  std::memset(out.data(), 0, out.storage()->bytes());
+  return out;
+}
+
+double ScalarAsDouble(const Tensor& tensor) {
+  double value = 0;
+  FindConvertLoop(DType::kFloat64, tensor.dtype())(reinterpret_cast<char*>(&value), 8, tensor.data<char>(), 0, 1);
+  return value;
+}
+
+int64_t ScalarAsInt64(const Tensor& tensor) {
+  int64_t value = 0;
+  FindConvertLoop(DType::kInt64, tensor.dtype())(reinterpret_cast<char*>(&value), 8, tensor.data<char>(), 0, 1);
+  return value;
+}
+
+Status CopyInto(const Tensor& target, const Tensor& value) {
+  TB_ASSIGN_OR_RETURN(Sizes sizes, BroadcastSizes(target.sizes(), value.sizes()));
+  if (sizes != target.sizes()) {
+    return RuntimeError("output with shape " + SizesText(target.sizes()) + " doesn't match the broadcast shape " + SizesText(sizes));
+  }
+  if (target.storage() == value.storage() && target.meta().numel() > 0 && value.meta().numel() > 0) {
+    if (target.meta() == value.meta()) return Status::Ok();
+    int64_t low, high, value_low, value_high;
+    Extent(target.meta(), &low, &high);
+    Extent(value.meta(), &value_low, &value_high);
+    int64_t item = ItemSize(target.dtype()), value_item = ItemSize(value.dtype());
+    if (low * item < value_high * value_item && value_low * value_item < high * item) {
+      TB_ASSIGN_OR_RETURN(Tensor copy, ToContiguous(value, value.dtype()));
+      CopyElements(target, copy);
+      return Status::Ok();
+    }
+  }
+  CopyElements(target, value);
+  return Status::Ok();
+}
+
+}  // namespace thirdbook
