@@ -83,8 +83,7 @@ PyType_Slot dtype_slots[] = {
     {0, nullptr},
 };
 PyType_Spec dtype_spec = {"thirdbook.dtype", sizeof(DTypeObjectStruct), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-                          dtype_slots};
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
 // ---- Size: a tuple of ints
 
@@ -289,8 +288,8 @@ PyType_Slot device_slots[] = {
     {Py_tp_doc, const_cast<char*>("Where a tensor's elements are: device(\"cpu\").")},
     {0, nullptr},
 };
-PyType_Spec device_spec = {"thirdbook.device", sizeof(DeviceObjectStruct), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, device_slots};
+PyType_Spec device_spec = {"thirdbook.device", sizeof(DeviceObjectStruct), 0, Py_TPFLAGS_DEFAULT,
+                           device_slots};
 
 PyMethodDef rebuild_def = {"_rebuild_dtype", RebuildDType, METH_O, nullptr};
 

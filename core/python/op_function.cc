@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "python/random_state.h"
 #include "python/tensor_internal.h"
-#include "tensor/generator.h"
 #include "tensor/kernels.h"
 
 namespace thirdbook {
@@ -164,48 +164,6 @@ PyType_Spec op_spec = {"thirdbook.OpFunction", sizeof(OpFunctionObject), 0,
                            Py_TPFLAGS_DISALLOW_INSTANTIATION,
                        op_slots};
 PyMethodDef lookup_def = {"_op_function", OpLookup, METH_O, nullptr};
-
-// Puts a generator object's state in place of the default one's while an op draws from it.
-class GeneratorScope {
- public:
-  explicit GeneratorScope(PyObject* generator) : generator_(generator) {
-    if (generator_ == nullptr) return;
-    saved_ = DefaultGenerator().GetState();
-    PyRef state = PyRef::Steal(PyObject_GetAttrString(generator_, "_state"));
-    if (!state || !PyBytes_Check(state.get())) {
-      if (state) PyErr_SetString(PyExc_TypeError, "argument 'generator' must be a torch.Generator");
-      return;
-    }
-    Status status = DefaultGenerator().SetState(
-        std::string(PyBytes_AS_STRING(state.get()), static_cast<size_t>(PyBytes_GET_SIZE(state.get()))));
-    if (!status.ok()) {
-      RaiseStatus(status);
-      return;
-    }
-    entered_ = true;
-  }
-  bool ok() const { return generator_ == nullptr || entered_; }
-  // Stores the advanced state back; false with an exception set.
-  bool Leave() {
-    if (!entered_) return true;
-    entered_ = false;
-    std::string state = DefaultGenerator().GetState();
-    (void)DefaultGenerator().SetState(saved_).ok();
-    PyRef bytes =
-        PyRef::Steal(PyBytes_FromStringAndSize(state.data(), static_cast<Py_ssize_t>(state.size())));
-    return bytes && PyObject_SetAttrString(generator_, "_state", bytes.get()) == 0;
-  }
-  ~GeneratorScope() {
-    if (entered_) (void)DefaultGenerator().SetState(saved_).ok();
-  }
-  GeneratorScope(const GeneratorScope&) = delete;
-  GeneratorScope& operator=(const GeneratorScope&) = delete;
-
- private:
-  PyObject* generator_;
-  bool entered_ = false;
-  std::string saved_;
-};
 
 bool WriteOut(PyObject* target, const Tensor& result) {
   if (!CheckWritable(target)) return false;

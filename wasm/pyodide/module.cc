@@ -1,6 +1,8 @@
 // In: nothing. Out: the extension module `_core`. Invariant: importing it changes nothing in the interpreter.
 #include <Python.h>
 
+#include "python/tensor_object.h"
+
 namespace {
 
 PyModuleDef kModule = {
@@ -11,6 +13,11 @@ PyModuleDef kModule = {
 
 PyMODINIT_FUNC PyInit__core() {
   PyObject* module = PyModule_Create(&kModule);
-  if (module != nullptr) PyModule_AddStringConstant(module, "version", THIRDBOOK_VERSION);
+  if (module == nullptr) return nullptr;
+  if (PyModule_AddStringConstant(module, "version", THIRDBOOK_VERSION) < 0 ||
+      !thirdbook::InitTensorTypes(module)) {
+    Py_DECREF(module);
+    return nullptr;
+  }
   return module;
 }

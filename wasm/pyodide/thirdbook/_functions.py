@@ -1,0 +1,436 @@
+"""Functions of the torch namespace that are composites of ops: elementwise ones, comparisons of whole tensors, products of matrices.
+
+In: tensors (numbers where PyTorch takes them). Out: fresh tensors. Plain code over `ops`, which the tracer inlines.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+from . import _core
+from ._core import Tensor, ops
+from ._einsum import einsum
+
+METHODS = (
+    "addbmm", "addcdiv", "addcmul", "addmv", "addr", "allclose", "baddbmm", "clamp_max", "clamp_min", "copysign", "cross", "deg2rad",
+    "equal", "float_power", "fmax", "fmin", "frac", "heaviside", "hypot", "index_copy", "index_fill", "inner", "isclose", "isneginf",
+    "isposinf", "isreal", "ldexp", "logaddexp", "logaddexp2", "logit", "masked_scatter", "matrix_power", "nan_to_num", "positive",
+    "rad2deg", "scatter_reduce", "sgn", "signbit", "sinc", "vdot", "xlogy",
+)  # fmt: skip
+FUNCTIONS = (
+    *METHODS, "einsum", "is_complex", "is_floating_point", "is_nonzero", "is_tensor", "isin", "numel", "rsub", "tensordot", "where", "softmax", "log_softmax",
+)  # fmt: skip
+METHOD_ALIASES = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
+    "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc", "ger": "outer", "greater": "gt", "greater_equal": "ge",
+    "less": "lt", "less_equal": "le", "multiply": "mul", "negative": "neg", "not_equal": "ne",
+    "subtract": "sub", "true_divide": "div",
+    "multiply_": "mul_", "subtract_": "sub_", "divide_": "div_", "negative_": "neg_", "absolute_": "abs_",
+}  # fmt: skip
+
+
+def where(condition, input=None, other=None, *, out=None):
+    """Elements of input where condition holds, else of other; with one argument the indices where it holds."""
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if out is not None:
+        return ops.where(condition, input, other, out=out)
+    return ops.where(condition, input, other)
+
+
+def softmax(input, dim, dtype=None):
+    """exp(x) / sum(exp(x)) along dim."""
+    return ops.softmax(input, dim, dtype)
+
+
+def log_softmax(input, dim, dtype=None):
+    """The logarithm of softmax, without overflow."""
+    return ops.log_softmax(input, dim, dtype)
+
+
+def rsub(input, other, *, alpha=1):
+    """other - alpha * input."""
+    return ops.sub(other, input, alpha=alpha)
+
+
+def positive(input):
+    """The tensor itself; RuntimeError for bool."""
+    return +input
+
+
+def addcmul(input, tensor1, tensor2, *, value=1):
+    """input + value * tensor1 * tensor2."""
+    return ops.add(input, ops.mul(tensor1, tensor2), alpha=value)
+
+
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    """input + value * tensor1 / tensor2; RuntimeError for integers."""
+    if not (tensor1.dtype.is_floating_point or tensor2.dtype.is_floating_point):
+        raise RuntimeError("Integer division with addcdiv is no longer supported")
+    return ops.add(input, ops.div(tensor1, tensor2), alpha=value)
+
+
+def clamp_min(input, min):
+    """Not below min."""
+    return ops.clamp(input, min, None)
+
+
+def clamp_max(input, max):
+    """Not above max."""
+    return ops.clamp(input, None, max)
+
+
+def frac(input):
+    """What is behind the point, with the sign."""
+    return ops.sub(input, ops.trunc(input))
+
+
+def sgn(input):
+    """sign."""
+    return ops.sign(input)
+
+
+def signbit(input):
+    """Whether the sign bit is set (also of -0.0)."""
+    if not input.dtype.is_floating_point:
+        return ops.lt(input, 0)
+    return ops.logical_or(ops.lt(input, 0), ops.logical_and(ops.eq(input, 0), ops.lt(ops.reciprocal(input), 0)))
+
+
+def copysign(input, other):
+    """The magnitude of input with the sign of other."""
+    if not isinstance(other, Tensor):
+        negative = math.copysign(1.0, other) < 0
+        size = ops.abs(input if input.dtype.is_floating_point else ops.to(input, _core.get_default_dtype()))
+        return ops.neg(size) if negative else size
+    size = ops.abs(input)
+    size = size if size.dtype.is_floating_point or other.dtype.is_floating_point else ops.to(size, _core.get_default_dtype())
+    return ops.where(signbit(other), ops.neg(size), size)
+
+
+def hypot(input, other):
+    """sqrt(input² + other²), without overflow."""
+    a, b = ops.abs(input), ops.abs(other)
+    large, small = ops.maximum(a, b), ops.minimum(a, b)
+    ratio = ops.div(small, ops.where(ops.eq(large, 0), 1, large))
+    made = ops.mul(large, ops.sqrt(ops.add(ops.mul(ratio, ratio), 1)))
+    return ops.where(ops.isinf(large), math.inf, made)
+
+
+def logaddexp(input, other):
+    """log(exp(input) + exp(other))."""
+    top = ops.maximum(input, other)
+    gap = ops.neg(ops.abs(ops.sub(input, other)))
+    return ops.where(ops.logical_and(ops.isinf(input), ops.eq(input, other)), input, ops.add(top, ops.log1p(ops.exp(gap))))
+
+
+def logaddexp2(input, other):
+    """log2(2**input + 2**other)."""
+    top = ops.maximum(input, other)
+    gap = ops.neg(ops.abs(ops.sub(input, other)))
+    made = ops.add(top, ops.div(ops.log1p(ops.exp2(gap)), math.log(2.0)))
+    return ops.where(ops.logical_and(ops.isinf(input), ops.eq(input, other)), input, made)
+
+
+def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
+    """NaN and the infinities replaced (by 0 and the dtype's limits)."""
+    if not input.dtype.is_floating_point:
+        return ops.clone(input)
+    limit = 3.4028234663852886e38 if input.dtype is _core.float32 else 1.7976931348623157e308
+    high = limit if posinf is None else posinf
+    low = -limit if neginf is None else neginf
+    made = ops.where(ops.isnan(input), 0.0 if nan is None else nan, input)
+    made = ops.where(ops.eq(input, math.inf), high, made)
+    return ops.where(ops.eq(input, -math.inf), low, made)
+
+
+def heaviside(input, values):
+    """0 below zero, 1 above, values at zero."""
+    step = ops.to(ops.gt(input, 0), input.dtype)
+    return ops.where(ops.eq(input, 0), values, ops.where(ops.isnan(input), input, step))
+
+
+def xlogy(input, other):
+    """input * log(other), 0 where input is 0 (NaN where other is NaN)."""
+    other = other if isinstance(other, Tensor) else _core.tensor(other, dtype=_core.get_default_dtype())
+    made = ops.mul(input, ops.log(other))
+    zero = ops.logical_and(ops.eq(input, 0), ops.logical_not(ops.isnan(other)))
+    return ops.where(zero, 0.0, made)
+
+
+def ldexp(input, other):
+    """input * 2**other."""
+    return ops.mul(input, ops.pow(2.0, other))
+
+
+def float_power(input, exponent):
+    """input ** exponent in float64."""
+    base = ops.to(input, _core.float64) if isinstance(input, Tensor) else input
+    power = ops.to(exponent, _core.float64) if isinstance(exponent, Tensor) else exponent
+    return ops.pow(base, power)
+
+
+def sinc(input):
+    """sin(πx) / (πx), 1 at zero."""
+    angle = ops.mul(input, math.pi)
+    return ops.where(ops.eq(input, 0), 1.0, ops.div(ops.sin(angle), angle))
+
+
+def logit(input, eps=None):
+    """log(x / (1 - x)), of x clamped to [eps, 1 - eps] where eps is given."""
+    x = input if eps is None else ops.clamp(input, eps, 1 - eps)
+    return ops.log(ops.div(x, ops.sub(1, x)))
+
+
+def deg2rad(input):
+    """Degrees to radians."""
+    return ops.mul(input, math.pi / 180.0)
+
+
+def rad2deg(input):
+    """Radians to degrees."""
+    return ops.mul(input, 180.0 / math.pi)
+
+
+def fmax(input, other):
+    """The larger element; a NaN loses against a number."""
+    if not (input.dtype.is_floating_point or other.dtype.is_floating_point):
+        return ops.maximum(input, other)
+    return ops.where(ops.isnan(input), other, ops.where(ops.isnan(other), input, ops.maximum(input, other)))
+
+
+def fmin(input, other):
+    """The smaller element; a NaN loses against a number."""
+    if not (input.dtype.is_floating_point or other.dtype.is_floating_point):
+        return ops.minimum(input, other)
+    return ops.where(ops.isnan(input), other, ops.where(ops.isnan(other), input, ops.minimum(input, other)))
+
+
+def isposinf(input):
+    """Whether each element is +inf."""
+    return ops.eq(input, math.inf)
+
+
+def isneginf(input):
+    """Whether each element is -inf."""
+    return ops.eq(input, -math.inf)
+
+
+def isreal(input):
+    """True everywhere."""
+    return ops.ones(input.shape, dtype=_core.bool)
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """|input - other| <= atol + rtol * |other|, elementwise."""
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.type()[6:-6]} did not match {other.type()[6:-6]}")
+    if rtol < 0 or atol < 0:
+        raise RuntimeError("rtol and atol must be greater than or equal to zero")
+    close = ops.eq(input, other)
+    if equal_nan and input.dtype.is_floating_point:
+        close = ops.logical_or(close, ops.logical_and(ops.isnan(input), ops.isnan(other)))
+    if rtol == 0 and atol == 0:
+        return close
+    if input.dtype.is_floating_point:
+        gap, bound = ops.abs(ops.sub(input, other)), ops.add(ops.abs(ops.mul(other, rtol)), atol)
+    else:
+        a, b = ops.to(input, _core.float64), ops.to(other, _core.float64)
+        gap, bound = ops.abs(ops.sub(a, b)), ops.add(ops.abs(ops.mul(b, rtol)), atol)
+    return ops.logical_or(close, ops.logical_and(ops.isfinite(gap), ops.le(gap, bound)))
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are close: a Python bool."""
+    return bool(ops.all(isclose(input, other, rtol, atol, equal_nan)).item())
+
+
+def equal(input, other):
+    """Whether sizes and all elements are the same: a Python bool."""
+    if input.shape != other.shape:
+        return False
+    return bool(ops.all(ops.eq(input, other)).item())
+
+
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    """Whether each element is among test_elements."""
+    values = elements if isinstance(elements, Tensor) else _core.tensor(elements)
+    tests = test_elements if isinstance(test_elements, Tensor) else _core.tensor(test_elements)
+    found = ops.any(ops.eq(ops.unsqueeze(values, -1), ops.reshape(tests, (-1,))), -1)
+    return ops.logical_not(found) if invert else found
+
+
+def is_tensor(obj) -> bool:
+    """Whether obj is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input) -> bool:
+    """Whether the dtype is floating."""
+    return input.dtype.is_floating_point
+
+
+def is_complex(input) -> bool:
+    """False: there are no complex dtypes."""
+    return False
+
+
+def is_nonzero(input) -> bool:
+    """The truth of the only element."""
+    if input.numel() == 0:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+    return bool(input)
+
+
+def numel(input) -> int:
+    """The number of elements."""
+    return input.numel()
+
+
+# ---- indexing
+
+
+def index_fill(input, dim, index, value):
+    """A copy with value at the given indices of dim."""
+    rows = ops.arange(0, input.size(dim) if input.dim() else 1)
+    index = ops.where(ops.lt(index, 0), ops.add(index, rows.size(0)), index)
+    hit = ops.any(ops.eq(ops.unsqueeze(rows, 1), ops.reshape(index, (1, -1))), 1)
+    shape = [1] * input.dim()
+    if shape:
+        shape[dim] = rows.size(0)
+    return ops.masked_fill(input, ops.reshape(hit, shape), value)
+
+
+def index_copy(input, dim, index, source):
+    """A copy with source's slices at the given indices of dim."""
+    place = dim % input.dim() if input.dim() else 0
+    return ops.index_put(input, [None] * place + [index], source) if place == 0 else _index_copy_at(input, place, index, source)
+
+
+def _index_copy_at(input, place, index, source):
+    moved = ops.transpose(input, 0, place)
+    return ops.transpose(ops.index_put(moved, [index], ops.transpose(source, 0, place)), 0, place)
+
+
+def masked_scatter(input, mask, source):
+    """A copy with source's elements, in order, where mask holds."""
+    wide = ops.expand(mask, input.shape)
+    flat = ops.reshape(wide, (-1,))
+    place = ops.clamp(ops.sub(ops.cumsum(flat, 0), 1), 0)
+    picked = ops.index_select(ops.reshape(source, (-1,)), 0, place)
+    return ops.where(wide, ops.view(picked, input.shape), input)
+
+
+def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
+    """scatter with "sum", "mean", "amax", "amin" or "prod" of what meets."""
+    if reduce == "sum" and include_self:
+        return ops.scatter_add(input, dim, index, src)
+    if reduce in ("sum", "mean"):
+        zero = ops.scatter(input, dim, index, 0)
+        base = input if include_self else zero
+        total = ops.scatter_add(base, dim, index, src)
+        if reduce == "sum":
+            return total
+        ones = ops.ones(src.shape, dtype=input.dtype)
+        start = ops.ones(input.shape, dtype=input.dtype)
+        start = start if include_self else ops.scatter(start, dim, index, 0)
+        return ops.div(total, ops.clamp(ops.scatter_add(start, dim, index, ones), 1))
+    raise NotImplementedError(f"scatter_reduce: reduce={reduce!r} is not supported by Thirdbook; it has 'sum' and 'mean'")
+
+
+# ---- products
+
+
+def inner(input, other):
+    """The product over the last dimensions."""
+    if input.dim() == 0 or other.dim() == 0:
+        return ops.mul(input, other)
+    return tensordot(input, other, ([-1], [-1]))
+
+
+def vdot(input, other):
+    """dot."""
+    return ops.dot(input, other)
+
+
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """beta * input + alpha * mat @ vec."""
+    return _scaled_sum(input, ops.mv(mat, vec), beta, alpha)
+
+
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
+    """beta * input + alpha * outer(vec1, vec2)."""
+    return _scaled_sum(input, ops.outer(vec1, vec2), beta, alpha)
+
+
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta * input + alpha * batch1 @ batch2."""
+    return _scaled_sum(input, ops.bmm(batch1, batch2), beta, alpha)
+
+
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta * input + alpha * the sum of batch1 @ batch2 over the batch."""
+    return _scaled_sum(input, ops.sum(ops.bmm(batch1, batch2), 0), beta, alpha)
+
+
+def _scaled_sum(input, product, beta, alpha):
+    scaled = product if alpha == 1 else ops.mul(product, alpha)
+    if beta == 0:
+        return scaled
+    return ops.add(input if beta == 1 else ops.mul(input, beta), scaled)
+
+
+def cross(input, other, dim=-1):
+    """The cross product of 3-vectors along dim."""
+    if input.size(dim) != 3 or other.size(dim) != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.size(dim)} and {other.size(dim)}"
+        )
+    a1, b1 = ops.roll(input, (-1,), (dim,)), ops.roll(other, (-1,), (dim,))
+    a2, b2 = ops.roll(input, (-2,), (dim,)), ops.roll(other, (-2,), (dim,))
+    return ops.sub(ops.mul(a1, b2), ops.mul(a2, b1))
+
+
+def matrix_power(input, n):
+    """The n-th power of square matrices; negative n inverts."""
+    if input.dim() < 2 or input.size(-1) != input.size(-2):
+        raise RuntimeError("linalg.matrix_power: A must be batches of square matrices")
+    base = ops.linalg_inv(input) if n < 0 else input
+    n = builtins.abs(n)
+    if n == 0:
+        return ops.clone(ops.expand(ops.eye(input.size(-1), dtype=input.dtype), input.shape))
+    made = None
+    while n > 0:
+        if n % 2 == 1:
+            made = base if made is None else ops.matmul(made, base)
+        n //= 2
+        if n > 0:
+            base = ops.matmul(base, base)
+    return made
+
+
+def tensordot(a, b, dims=2):
+    """Products summed over dims: the last of a with the first of b, or two lists of dimensions."""
+    if isinstance(dims, int):
+        over_a, over_b = list(range(a.dim() - dims, a.dim())), list(range(dims))
+    else:
+        over_a, over_b = dims
+        over_a = [over_a] if isinstance(over_a, int) else list(over_a)
+        over_b = [over_b] if isinstance(over_b, int) else list(over_b)
+    over_a, over_b = [d % a.dim() for d in over_a], [d % b.dim() for d in over_b]
+    if len(over_a) != len(over_b):
+        raise RuntimeError("both dimension lists should have same length")
+    for x, y in zip(over_a, over_b):
+        if a.size(x) != b.size(y):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.size(x)} in dim {x} "
+                f"and second has size {b.size(y)} in dim {y}"
+            )
+    keep_a = [d for d in range(a.dim()) if d not in over_a]
+    keep_b = [d for d in range(b.dim()) if d not in over_b]
+    shared = math.prod([a.size(d) for d in over_a])
+    rows, columns = [a.size(d) for d in keep_a], [b.size(d) for d in keep_b]
+    left = ops.reshape(ops.permute(a, keep_a + over_a), (math.prod(rows), shared))
+    right = ops.reshape(ops.permute(b, over_b + keep_b), (shared, math.prod(columns)))
+    return ops.reshape(ops.mm(left, right), rows + columns)

@@ -1,0 +1,377 @@
+"""Methods of Tensor that are written in Python: conversions, in-place fills, copies, protocols.
+
+In: the C type and the functions of this package. Out: `attach()` sets them on the type, once, at import. Everything here is plain code over
+ops, so that the tracer inlines it.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from . import _core, _functions, _reductions, _shapes
+from ._core import Tensor, ops
+from ._printing import tensor_text
+
+_DTYPE_OF_TYPE_NAME = {
+    "torch.FloatTensor": _core.float32,
+    "torch.DoubleTensor": _core.float64,
+    "torch.IntTensor": _core.int32,
+    "torch.LongTensor": _core.int64,
+    "torch.ByteTensor": _core.uint8,
+    "torch.BoolTensor": _core.bool,
+}
+_TYPE_NAME_OF_DTYPE = {dtype: name for name, dtype in _DTYPE_OF_TYPE_NAME.items()}
+
+
+class _Methods:
+    """A place to write the methods down; attach() moves them to Tensor."""
+
+    __array_priority__ = 1000
+
+    def __repr__(self, *, tensor_contents=None):
+        return tensor_text(self)
+
+    def __format__(self, format_spec):
+        if self.dim() == 0:
+            return format(self.item(), format_spec)
+        return object.__format__(self, format_spec)
+
+    def __reduce_ex__(self, protocol):
+        state = dict(self.__dict__) or None
+        return _rebuild, (type(self), _to_bytes(self), self.dtype, tuple(self.shape), self.requires_grad), state
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        copied = _core._make_subclass(type(self), ops.clone(self), self.requires_grad)
+        memo[id(self)] = copied
+        if self.grad is not None:
+            copied.grad = self.grad.__deepcopy__(memo)
+        for name, value in self.__dict__.items():
+            copied.__dict__[name] = deepcopy(value, memo)
+        return copied
+
+    def __copy__(self):
+        copied = _core._make_subclass(type(self), self, self.requires_grad)
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+    def __reversed__(self):
+        return self if self.dim() == 0 else ops.flip(self, (0,))
+
+    def __array__(self, dtype=None, copy=None):
+        import numpy
+
+        made = numpy.asarray(memoryview(self))
+        return made if dtype is None else made.astype(dtype, copy=False)
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return _core.from_numpy(array)
+
+    def __complex__(self):
+        return complex(self.item())
+
+    # ---- dtype and device
+
+    def to(self, *args, **kwargs):
+        """to(dtype), to(device), to(device, dtype), to(other): the tensor itself when nothing changes."""
+        dtype, copy = _parse_to(args, kwargs)
+        if dtype is None or dtype is self.dtype:
+            return ops.clone(self) if copy else self
+        return ops.to(self, dtype)
+
+    def type(self, dtype=None):
+        """The name of the type, e.g. "torch.FloatTensor", or a conversion to a dtype."""
+        if dtype is None:
+            return _TYPE_NAME_OF_DTYPE[self.dtype]
+        if isinstance(dtype, str):
+            if dtype not in _DTYPE_OF_TYPE_NAME:
+                raise ValueError(f"invalid type: '{dtype}'")
+            dtype = _DTYPE_OF_TYPE_NAME[dtype]
+        return self if self.dtype is dtype else ops.to(self, dtype)
+
+    def type_as(self, other):
+        return self if self.dtype is other.dtype else ops.to(self, other.dtype)
+
+    def float(self):
+        return self if self.dtype is _core.float32 else ops.to(self, _core.float32)
+
+    def double(self):
+        return self if self.dtype is _core.float64 else ops.to(self, _core.float64)
+
+    def int(self):
+        return self if self.dtype is _core.int32 else ops.to(self, _core.int32)
+
+    def long(self):
+        return self if self.dtype is _core.int64 else ops.to(self, _core.int64)
+
+    def byte(self):
+        return self if self.dtype is _core.uint8 else ops.to(self, _core.uint8)
+
+    def bool(self):
+        return self if self.dtype is _core.bool else ops.to(self, _core.bool)
+
+    def cpu(self, memory_format=None):
+        return self
+
+    def cuda(self, device=None, non_blocking=False):
+        raise RuntimeError("Thirdbook has no CUDA; tensors are on device 'cpu', compiled graphs may run on 'webgpu'")
+
+    def numpy(self, *, force=False):
+        """A NumPy array over the same memory; RuntimeError when it requires grad and force is False."""
+        if self.requires_grad and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        import numpy
+
+        return numpy.asarray(memoryview(self))
+
+    def detach(self):
+        return ops.alias(self)
+
+    def detach_(self):
+        return self.requires_grad_(False)
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        raise NotImplementedError(
+            "Tensor.backward: automatic differentiation is not part of this version of Thirdbook; "
+            "compute gradients by hand or run this part with PyTorch"
+        )
+
+    def register_hook(self, hook):
+        raise NotImplementedError("Tensor.register_hook: automatic differentiation is not part of this version of Thirdbook")
+
+    def retain_grad(self):
+        return None
+
+    # ---- making others
+
+    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+        return _core.tensor(data, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
+
+    def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
+        return ops.zeros(_shapes.as_size(size), dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
+
+    def new_ones(self, *size, dtype=None, device=None, requires_grad=False):
+        return ops.ones(_shapes.as_size(size), dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
+
+    def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
+        return ops.empty(_shapes.as_size(size), dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
+
+    def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
+        return ops.full(size, fill_value, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
+
+    # ---- filling in place
+
+    def copy_(self, src, non_blocking=False):
+        return ops.copy_(self, src)
+
+    def fill_(self, value):
+        if isinstance(value, Tensor) and value.dim() != 0:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
+            )
+        return ops.copy_(self, value)
+
+    def zero_(self):
+        return ops.copy_(self, 0)
+
+    def uniform_(self, a=0.0, b=1.0, *, generator=None):
+        if not self.dtype.is_floating_point:
+            raise NotImplementedError(f'"check_uniform_bounds" not implemented for {_scalar_name(self)}')
+        if a > b:
+            raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a:g} > to={b:g}")
+        return ops.copy_(self, ops.uniform(self.shape, a, b, dtype=self.dtype, generator=generator))
+
+    def normal_(self, mean=0.0, std=1.0, *, generator=None):
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+        if not self.dtype.is_floating_point:
+            raise NotImplementedError(f'"normal_kernel_cpu" not implemented for {_scalar_name(self)}')
+        return ops.copy_(self, ops.normal(self.shape, mean, std, dtype=self.dtype, generator=generator))
+
+    def bernoulli_(self, p=0.5, *, generator=None):
+        return ops.copy_(self, ops.bernoulli(self, p, generator=generator))
+
+    def random_(self, low=None, high=None, *, generator=None):
+        if low is None:
+            low, high = 0, _RANDOM_ENDS[self.dtype]
+        elif high is None:
+            low, high = 0, low
+        dtype = self.dtype if not self.dtype.is_floating_point else _core.int64
+        return ops.copy_(self, ops.randint(low, high, self.shape, dtype=dtype, generator=generator))
+
+    def clamp_(self, min=None, max=None):
+        return ops.clamp_(self, min, max)
+
+    def clip_(self, min=None, max=None):
+        return ops.clamp_(self, min, max)
+
+    def where(self, condition, other):
+        return ops.where(condition, self, other)
+
+    def new(self, *size):
+        return ops.empty(_shapes.as_size(size), dtype=self.dtype)
+
+    def masked_scatter_(self, mask, source):
+        self[mask] = ops.reshape(source, (-1,))[: int(ops.sum(ops.expand(mask, self.shape)).item())]
+        return self
+
+    def index_fill_(self, dim, index, value):
+        return ops.copy_(self, _functions.index_fill(self, dim, index, value))
+
+    def index_copy_(self, dim, index, source):
+        return ops.copy_(self, _functions.index_copy(self, dim, index, source))
+
+    def addcmul_(self, tensor1, tensor2, *, value=1):
+        return ops.add_(self, ops.mul(tensor1, tensor2), alpha=value)
+
+    def addcdiv_(self, tensor1, tensor2, *, value=1):
+        return ops.add_(self, ops.div(tensor1, tensor2), alpha=value)
+
+    def nan_to_num_(self, nan=0.0, posinf=None, neginf=None):
+        return ops.copy_(self, _functions.nan_to_num(self, nan, posinf, neginf))
+
+    def fill_diagonal_(self, fill_value, wrap=False):
+        ops.copy_(ops.diagonal(self), fill_value)
+        return self
+
+    def exponential_(self, lambd=1.0, *, generator=None):
+        u = ops.uniform(self.shape, 0.0, 1.0, dtype=self.dtype, generator=generator)
+        return ops.copy_(self, ops.div(ops.neg(ops.log1p(ops.neg(u))), lambd))
+
+    def resize_(self, *size):
+        """In place, keeping the first elements (row-major)."""
+        size = _shapes.as_size(size)
+        count = 1
+        for n in size:
+            count *= n
+        flat = ops.reshape(self, (-1,))
+        if count > flat.numel():
+            flat = ops.cat([flat, ops.zeros((count - flat.numel(),), dtype=self.dtype)])
+        return self.set_(ops.view(ops.narrow(flat, 0, 0, count), size))
+
+    # ---- properties and small queries
+
+    def get_device(self):
+        return -1
+
+    def is_set_to(self, other):
+        return self._shares_storage(other) and self.shape == other.shape and self.stride() == other.stride()
+
+    def untyped_storage(self):
+        return _Storage(self)
+
+    def is_shared(self):
+        return False
+
+    def is_inference(self):
+        return False
+
+    def is_signed(self):
+        return self.dtype.is_signed
+
+    def apply_(self, function):
+        flat = [function(value) for value in ops.reshape(self, (-1,)).tolist()]
+        return ops.copy_(self, ops.view(_core.tensor(flat, dtype=self.dtype), self.shape))
+
+
+_RANDOM_ENDS = {
+    _core.bool: 2,
+    _core.uint8: 256,
+    _core.int32: 2**31 - 1,
+    _core.int64: 2**63 - 1,
+    _core.float32: 2**24 + 1,
+    _core.float64: 2**53 + 1,
+}
+
+
+class _Storage:
+    """What Tensor.untyped_storage() gives: enough to compare and measure memory."""
+
+    def __init__(self, tensor):
+        self._tensor = tensor
+
+    def data_ptr(self):
+        return self._tensor._storage_id()
+
+    def nbytes(self):
+        return self._tensor._storage_nbytes()
+
+    size = nbytes
+    __len__ = nbytes
+
+    def __eq__(self, other):
+        return isinstance(other, _Storage) and self.data_ptr() == other.data_ptr()
+
+    def __hash__(self):
+        return hash(self.data_ptr())
+
+
+def _scalar_name(tensor) -> str:
+    return "'" + _TYPE_NAME_OF_DTYPE[tensor.dtype][len("torch.") : -len("Tensor")] + "'"
+
+
+def _parse_to(args, kwargs):
+    """(dtype or None, copy) of the forms of Tensor.to; checks the device."""
+    dtype = kwargs.get("dtype")
+    copy = kwargs.get("copy", False)
+    device = kwargs.get("device")
+    for arg in args:
+        if isinstance(arg, _core.dtype):
+            dtype = arg
+        elif isinstance(arg, Tensor):
+            dtype = arg.dtype
+        elif isinstance(arg, (str, _core.device)):
+            device = arg
+        elif arg is float or arg is int or arg is bool:
+            dtype = {float: _core.float64, int: _core.int64, bool: _core.bool}[arg]
+        elif arg is not None and not isinstance(arg, bool):
+            raise TypeError(f"to() received an invalid combination of arguments - got ({type(arg).__name__})")
+    if kwargs.get("other") is not None:
+        dtype = kwargs["other"].dtype
+    if device is not None and _core.device(device).type != "cpu":
+        raise NotImplementedError(f"to(): tensors live in the CPU's memory; device '{device}' holds compiled graphs only")
+    return dtype, copy
+
+
+def _to_bytes(tensor) -> bytes:
+    return memoryview(ops.contiguous(tensor)).tobytes() if tensor.numel() else b""
+
+
+def _rebuild(cls, data: bytes, dtype, shape, requires_grad: bool):
+    """A tensor from its pickled bytes (row-major, little endian)."""
+    if data:
+        made = ops.view(_core.frombuffer(bytearray(data), dtype=dtype), shape)
+    else:
+        made = ops.empty(shape, dtype=dtype)
+    if cls is Tensor:
+        return made.requires_grad_() if requires_grad else made
+    return _core._make_subclass(cls, made, requires_grad)
+
+
+def _transposed(self):
+    if self.dim() == 2:
+        return ops.t(self)
+    return ops.permute(self, tuple(range(self.dim() - 1, -1, -1)))
+
+
+def _matrix_transposed(self):
+    return ops.transpose(self, -2, -1)
+
+
+def attach() -> None:
+    """Sets the methods of this package on Tensor."""
+    for name, value in vars(_Methods).items():
+        if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__", "__static_attributes__"):
+            setattr(Tensor, name, value)
+    Tensor.T = property(_transposed)
+    Tensor.H = property(_matrix_transposed)
+    Tensor.mT = property(_matrix_transposed)
+    Tensor.mH = property(_matrix_transposed)
+    Tensor.real = property(lambda self: self)
+    Tensor._make_subclass = staticmethod(_core._make_subclass)
+    for module in (_functions, _reductions, _shapes):
+        for name in module.METHODS:
+            setattr(Tensor, name, getattr(module, name))
+    for name, original in _functions.METHOD_ALIASES.items():
+        setattr(Tensor, name, getattr(Tensor, original))
