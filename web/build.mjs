@@ -104,6 +104,7 @@ function buildLib() {
     join(kBin, "tsc"),
     ...["-p", join(kWeb, "tsconfig.app.json"), "--outDir", kNpm],
   ]);
+  rmSync(join(kNpm, "app"), { recursive: true, force: true });
   run("building web/view", process.execPath, [
     join(kBin, "vite"),
     "build",

@@ -122,6 +122,7 @@ export class Editor {
           linkedField,
           EditorView.contentAttributes.of({
             "aria-label": "Program",
+            tabindex: "0",
             spellcheck: "false",
             autocapitalize: "off",
           }),

@@ -3,6 +3,8 @@
 // anything else is an error, never `any`.
 
 import { readFileSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 
 const kHead = "// Generated from schema.json by generate.mjs (npm run build); do not edit.\n";
 
@@ -66,14 +68,19 @@ export function generate(schema) {
 }
 
 const here = (name) => new URL(name, import.meta.url);
-if (process.argv[1] && import.meta.url === new URL(`file://${process.argv[1]}`).href) {
-  const wanted = generate(JSON.parse(readFileSync(here("schema.json"), "utf8")));
-  if (process.argv.includes("--check")) {
-    if (readFileSync(here("types.ts"), "utf8") !== wanted) {
-      process.stderr.write("web/report/types.ts is stale: run node web/report/generate.mjs\n");
-      process.exitCode = 1;
-    }
-  } else {
-    writeFileSync(here("types.ts"), wanted);
+
+/** types.ts as it should be: generated, then formatted as every other file. */
+async function wantedText() {
+  const { format, resolveConfig } = await import("prettier");
+  const config = await resolveConfig(fileURLToPath(here("types.ts")));
+  return format(generate(JSON.parse(readFileSync(here("schema.json"), "utf8"))), { ...config, parser: "typescript" });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const wanted = await wantedText();
+  if (!process.argv.includes("--check")) writeFileSync(here("types.ts"), wanted);
+  else if (readFileSync(here("types.ts"), "utf8") !== wanted) {
+    process.stderr.write("web/report/types.ts is stale: run node web/report/generate.mjs\n");
+    process.exitCode = 1;
   }
 }

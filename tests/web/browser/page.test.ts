@@ -1,0 +1,216 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { encodeHash } from "../../../web/lib/share.js";
+import { examples, kDay16Output } from "../examples.js";
+import { output, ready, run, Site, write } from "./site.js";
+
+let site: Site;
+beforeAll(async () => {
+  site = await Site.open();
+});
+afterAll(() => site.close());
+
+describe("the first visit", () => {
+  test("shows the first example's report before Python is there, and the editor takes text", async () => {
+    const { page, complaints } = await site.page();
+    await page.getByRole("heading", { name: "Ledger" }).waitFor();
+    expect(await page.getByRole("option", { name: /self.*calls/ }).count()).toBeGreaterThan(0);
+    expect(await page.getByText("Ready", { exact: true }).count()).toBe(0);
+    await write(page, "print('typed early')\n");
+    await page.getByText("The report below is of the text before your last edit.").waitFor();
+    await ready(page);
+    expect(await output(page)).toBe(kDay16Output);
+    expect(complaints).toEqual([]);
+  });
+
+  test("runs day16 in the worker and shows graph, guards, ledger and both bytecodes", async () => {
+    const { page, complaints } = await site.page();
+    await ready(page);
+    await run(page);
+    expect(await output(page)).toBe(kDay16Output);
+    for (const name of ["Guards", "Ledger, in replay order", "Bytecode, original", "Bytecode, rewritten"]) {
+      const list = page.getByRole("listbox", { name, exact: true });
+      expect(await list.getByRole("option").count(), name).toBeGreaterThan(0);
+    }
+    expect(await page.locator(".tb-box .tb-title").allTextContents()).toContain("mul");
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("one selection", () => {
+  test("links ledger, source, guards and bytecode, by mouse, text cursor and keyboard", async () => {
+    const { page } = await site.page();
+    const original = page.getByRole("listbox", { name: "Bytecode, original" });
+    const ledger = page.getByRole("listbox", { name: "Ledger, in replay order" });
+    await ledger.getByRole("option", { name: /calls/ }).first().click();
+    const marked = (text: string) => page.locator(".cm-linked-line", { hasText: text }).waitFor();
+    await marked("self.calls += 1");
+    const selected = await original.getByRole("option", { selected: true }).allInnerTexts();
+    expect(selected.join(" ")).toMatch(/STORE_ATTR/);
+    expect(selected.join(" ")).not.toMatch(/RETURN_VALUE/);
+
+    await page.locator(".cm-line", { hasText: "return x * 2" }).click();
+    await original.getByRole("option", { name: /RETURN_VALUE/, selected: true }).waitFor();
+    const byCursor = await original.getByRole("option", { selected: true }).allInnerTexts();
+    expect(byCursor.join(" ")).toMatch(/RETURN_VALUE/);
+    expect(await ledger.getByRole("option", { selected: true }).count()).toBe(0);
+
+    await ledger.focus();
+    await page.keyboard.press("End");
+    await marked("log.append");
+    await page.keyboard.press("Home");
+    await marked("self.calls += 1");
+  });
+});
+
+describe("the stepper", () => {
+  test("leaves the objects alone during the trace and changes them one by one during the replay", async () => {
+    const { page } = await site.page();
+    const slider = page.getByRole("slider", { name: "Step of the story" });
+    await slider.waitFor();
+    await slider.focus();
+    await page.keyboard.press("Home");
+    const states = () => page.locator(".tb-state").allInnerTexts();
+    expect(await states()).toEqual(["not yet", "not yet"]);
+    const last = Number(await slider.getAttribute("max"));
+    const seen: string[] = [];
+    for (let i = 0; i <= last; ++i) {
+      seen.push((await states()).join(", "));
+      await page.keyboard.press("ArrowRight");
+    }
+    const inOrder = seen.filter((text, index) => text !== seen[index - 1]);
+    expect(inOrder).toEqual(["not yet, not yet", "recorded, not yet", "recorded, recorded", "replayed, recorded", "replayed, replayed"]);
+  });
+});
+
+describe("a person's own program", () => {
+  test("runs while typing once it has been run, and keeps errors in the margin", async () => {
+    const { page } = await site.page();
+    await ready(page);
+    await write(page, "print('one')\n");
+    await page.waitForTimeout(1000);
+    expect(await output(page)).toBe(kDay16Output);
+    await run(page);
+    expect(await output(page)).toBe("one\n");
+    await write(page, "print('two')\nraise ValueError('boom')\n");
+    await page.getByText(/^Exit status 1 in /).waitFor();
+    expect(await output(page)).toBe("two\n");
+    expect(await page.locator(".output pre.stderr").innerText()).toMatch(/ValueError: boom/);
+    expect(await page.locator(".cm-lint-marker-error").count()).toBe(1);
+  });
+
+  test("is stopped when it runs away; text and report stay and Python starts again", async () => {
+    const { page } = await site.page();
+    await ready(page);
+    await write(page, "while True: pass\n");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText(/^Stopped\./).waitFor();
+    expect(await page.locator(".cm-content").innerText()).toMatch(/while True: pass/);
+    await ready(page);
+    await write(page, "print('alive')\n");
+    await run(page);
+    expect(await output(page)).toBe("alive\n");
+  });
+
+  test("is there again on the next visit, but not in safe mode", async () => {
+    const { page } = await site.page();
+    await write(page, "print('mine')\n");
+    await page.reload();
+    expect(await page.locator(".cm-content").innerText()).toMatch(/print\('mine'\)/);
+    await page.goto(`${site.url}?safe`);
+    expect(await page.locator(".cm-content").innerText()).toMatch(/class Model/);
+  });
+});
+
+describe("a shared link", () => {
+  test("shows its program and runs nothing until Run", async () => {
+    const hash = await encodeHash({ file: "theirs.py", source: "print('ran')\n" });
+    const { page, complaints } = await site.page(hash);
+    await ready(page);
+    await page.getByText(/came with a link/).waitFor();
+    await page.waitForTimeout(500);
+    expect(await output(page)).toBe("");
+    await run(page);
+    expect(await output(page)).toBe("ran\n");
+    expect(complaints).toEqual([]);
+  });
+
+  test("made by Share opens as the same program", async () => {
+    const { page } = await site.page();
+    await write(page, "print('shared')\n");
+    await page.getByRole("button", { name: "Share" }).click();
+    await page.waitForURL(/#v1=/);
+    const other = await site.page(new URL(page.url()).hash);
+    expect(await other.page.locator(".cm-content").innerText()).toMatch(/print\('shared'\)/);
+  });
+
+  test.each([
+    ["script in its strings", encodeHash({ file: "a.py", source: "'</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>'" })],
+    ["a huge hash", Promise.resolve(`#v1=${"A".repeat(250_000)}`)],
+    ["broken data", Promise.resolve("#v1=not!base64")],
+    ["another version", Promise.resolve("#v9=AAAA")],
+  ])("with %s does no harm", async (_, hash) => {
+    const { page, complaints } = await site.page(await hash);
+    await page.getByRole("textbox", { name: "Program" }).waitFor();
+    await page.waitForTimeout(300);
+    expect(await page.evaluate(() => "hacked" in window)).toBe(false);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("each example", () => {
+  test("prints the same compiled as in plain Python, chosen from the menu", async () => {
+    const { page, complaints } = await site.page();
+    await ready(page);
+    const menu = page.getByRole("combobox", { name: "Examples" });
+    for (const { file, source } of examples) {
+      await menu.selectOption(file);
+      await page.getByText(/^(Done|Exit status \d+) in /).waitFor({ timeout: 60_000 });
+      expect((await page.locator(".cm-content").innerText()).slice(0, 20), file).toBe(source.slice(0, 20));
+      await page.getByRole("button", { name: "Compare with eager" }).click();
+      const verdict = page.locator(".output .note", { hasText: /Plain Python/ });
+      await verdict.waitFor({ timeout: 60_000 });
+      expect(await verdict.innerText(), file).toMatch(/print the same/);
+    }
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("without a network", () => {
+  test("the page works after the first visit", async () => {
+    const { page } = await site.page();
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+    await page.context().setOffline(true);
+    await page.reload();
+    await ready(page);
+    await run(page);
+    expect(await output(page)).toBe(kDay16Output);
+  });
+});
+
+describe("a page that may not compile WebAssembly", () => {
+  test("says so in one sentence with the remedy, and does not hang", async () => {
+    const strict = await Site.open("script-src 'self'");
+    try {
+      const { page } = await strict.page();
+      const alert = page.getByRole("alert");
+      await alert.waitFor({ timeout: 30_000 });
+      expect(await alert.innerText()).toMatch(/'wasm-unsafe-eval'/);
+      await alert.getByRole("button", { name: "Try again" }).waitFor();
+    } finally {
+      await strict.close();
+    }
+  });
+});
+
+test("the shell without Pyodide stays under 200 kB compressed", async () => {
+  const { page } = await site.page();
+  const names = await page.evaluate(() => performance.getEntriesByType("resource").map((entry) => entry.name));
+  const { gzipSync } = await import("node:zlib");
+  const { kBuild } = await import("../../../wasm/toolchain/places.mjs");
+  const own = names.filter((name) => /\/assets\/[^/]+\.(js|css)$/.test(name));
+  const sizes = own.map((name) => gzipSync(readFileSync(`${kBuild}/site/assets/${name.split("/").at(-1)}`)).length);
+  expect(sizes.length).toBeGreaterThan(1);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(200_000);
+});

@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { Report } from "../../../web/report/types.js";
+import { ViewModel } from "../../../web/view/model.js";
+import { layoutGraph } from "../../../web/view/graph_layout.js";
+import { objectsAt } from "../../../web/view/ledger_pane.js";
+import { overlaps, spanOfInstruction, spanOfLine, spanOfSite, type Span } from "../../../web/view/span.js";
+import { describe as sentence, stepsOf, worldAt } from "../../../web/view/steps.js";
+
+const report = JSON.parse(readFileSync("tests/web/fixtures/day16.report.json", "utf8")) as Report;
+const compilation = report.compilations[0] as Report["compilations"][0];
+
+describe("places in the source", () => {
+  const span = (line: number, col: number, endLine: number, endCol: number): Span => ({ file: "/a/x.py", line, col, endLine, endCol });
+
+  test("meet when their columns overlap on one line, and not when they only touch", () => {
+    expect(overlaps(span(3, 4, 3, 9), span(3, 8, 3, 12))).toBe(true);
+    expect(overlaps(span(3, 4, 3, 9), span(3, 9, 3, 12))).toBe(false);
+  });
+
+  test("meet over several lines", () => {
+    expect(overlaps(span(2, 30, 4, 2), span(3, 0, 3, 1))).toBe(true);
+    expect(overlaps(span(2, 30, 4, 2), span(4, 2, 4, 8))).toBe(false);
+  });
+
+  test("without columns stand for the whole line", () => {
+    const line = spanOfLine("x.py", 3) as Span;
+    expect(overlaps(line, span(3, 8, 3, 12))).toBe(true);
+    expect(overlaps(line, span(4, 8, 4, 12))).toBe(false);
+  });
+
+  test("of different files never meet", () => {
+    expect(overlaps(span(3, 0, 3, 9), { ...span(3, 0, 3, 9), file: "/a/y.py" })).toBe(false);
+  });
+});
+
+describe("the one selection", () => {
+  test("of self.calls += 1 lights up its instructions, guard, ledger entry and replay code", () => {
+    const model = new ViewModel();
+    model.show(report);
+    const entry = compilation.ledger[0] as (typeof compilation.ledger)[0];
+    model.select(spanOfSite(entry.sites[0] as (typeof entry.sites)[0]), "ledger");
+    const linkedOps = (name: "original" | "rewritten") =>
+      (compilation.bytecode[name]?.instructions ?? [])
+        .filter((instruction) => model.linked([spanOfInstruction(compilation.file, instruction)]))
+        .map((instruction) => instruction.op);
+    expect(linkedOps("original")).toContain("STORE_ATTR");
+    expect(linkedOps("original")).not.toContain("RETURN_VALUE");
+    expect(linkedOps("rewritten")).toContain("STORE_ATTR");
+    const guards = compilation.guards.filter((guard) => model.linked([spanOfLine(compilation.file, guard.line)]));
+    expect(guards.map((guard) => guard.source)).toContain("L['self'].calls");
+  });
+});
+
+describe("the stepper", () => {
+  const steps = stepsOf(compilation);
+
+  test("walks trace, graph, run and replay, in this order", () => {
+    const kinds = steps.map((step) => step.kind.replace(/-.*/, ""));
+    expect(kinds.join(" ")).toMatch(/^start( trace)+ graph run( replay)+$/);
+  });
+
+  test("leaves the objects alone until the replay, then changes one entry at a time", () => {
+    const run = steps.findIndex((step) => step.kind === "run");
+    const before = worldAt(steps, run);
+    expect(before.replayed.size).toBe(0);
+    expect(before.recorded.size).toBe(compilation.ledger.length);
+    expect(objectsAt(compilation, before).map((object) => object.value)).toEqual(
+      compilation.ledger.map((entry) => entry.before),
+    );
+    const after = worldAt(steps, run + 1);
+    expect(after.replayed.size).toBe(1);
+    expect(objectsAt(compilation, after)[0]?.value).toBe(compilation.ledger[0]?.after);
+    expect(objectsAt(compilation, after)[1]?.value).toBe(compilation.ledger[1]?.before);
+  });
+
+  test("says each step in one sentence", () => {
+    for (const step of steps) expect(sentence(compilation, step)).toMatch(/^[A-Z].*\.$/);
+  });
+});
+
+describe("the drawing of a graph", () => {
+  test("puts operands above their users and every node into one box", () => {
+    const drawing = layoutGraph(compilation.graphs[0] as (typeof compilation.graphs)[0], false);
+    const boxes = new Map(drawing.boxes.map((box) => [box.title, box]));
+    expect(drawing.boxes.flatMap((box) => box.nodes)).toHaveLength(3);
+    expect(boxes.get("L['x']")?.y).toBeLessThan(boxes.get("mul")?.y ?? 0);
+    expect(boxes.get("mul")?.output).toBe(true);
+  });
+});
