@@ -5,6 +5,7 @@
 
 #include "bytecode/flow.h"
 #include "python/code_object.h"
+#include "python/cpython_internal.h"
 #include "python/py_ref.h"
 
 namespace thirdbook {
@@ -18,7 +19,7 @@ PyCodeObject* AsCode(PyObject* object) {
   return reinterpret_cast<PyCodeObject*>(object);
 }
 
-bool Append(PyObject* list, PyObject* item) {   // steals
+bool Append(PyObject* list, PyObject* item) {  // steals
   PyRef owner = PyRef::Steal(item);
   return item != nullptr && PyList_Append(list, item) == 0;
 }
@@ -27,10 +28,12 @@ PyObject* OpcodeTable(PyObject*, PyObject*) {
   PyRef list = PyRef::Steal(PyList_New(0));
   if (!list) return nullptr;
   using namespace opcode_flag;
-#define TB_OPCODE(name, number, caches, pops, pushes, flags) \
-  if (!Append(list.get(), Py_BuildValue("(siii)", #name, number, caches, static_cast<int>(flags)))) return nullptr;
-#define TB_PSEUDO_OPCODE(name, number) \
-  if (!Append(list.get(), Py_BuildValue("(siii)", #name, number, 0, static_cast<int>(kNever)))) return nullptr;
+#define TB_OPCODE(name, number, caches, pops, pushes, flags)                                        \
+  if (!Append(list.get(), Py_BuildValue("(siii)", #name, number, caches, static_cast<int>(flags)))) \
+    return nullptr;
+#define TB_PSEUDO_OPCODE(name, number)                                                          \
+  if (!Append(list.get(), Py_BuildValue("(siii)", #name, number, 0, static_cast<int>(kNever)))) \
+    return nullptr;
 #include "bytecode/opcodes.def"
   return list.release();
 }
@@ -49,8 +52,8 @@ PyObject* OptionalInt(int32_t value) { return value < 0 ? Py_NewRef(Py_None) : P
 
 PyObject* InstructionTuple(const Instruction& i, int32_t depth) {
   const Position& p = i.position;
-  return Py_BuildValue("(sii(NNNN)i)", OpcodeName(i.op), i.arg, i.offset, OptionalInt(p.line), OptionalInt(p.end_line),
-                       OptionalInt(p.column), OptionalInt(p.end_column), depth);
+  return Py_BuildValue("(sii(NNNN)i)", OpcodeName(i.op), i.arg, i.offset, OptionalInt(p.line),
+                       OptionalInt(p.end_line), OptionalInt(p.column), OptionalInt(p.end_column), depth);
 }
 
 PyObject* PartsDict(const CodeParts& parts) {
@@ -63,17 +66,19 @@ PyObject* PartsDict(const CodeParts& parts) {
         locals = PyRef::Steal(PyList_New(0));
   if (!instructions || !regions || !locals) return nullptr;
   for (size_t i = 0; i < parts.image.instructions.size(); ++i) {
-    if (!Append(instructions.get(), InstructionTuple(parts.image.instructions[i], depths->before[i]))) return nullptr;
+    if (!Append(instructions.get(), InstructionTuple(parts.image.instructions[i], depths->before[i])))
+      return nullptr;
   }
   for (const ExceptionRegion& r : parts.image.regions) {
     PyObject* lasti = PyBool_FromLong(r.push_lasti);
-    if (!Append(regions.get(), Py_BuildValue("(iiiiN)", r.begin, r.end, r.handler, r.depth, lasti))) return nullptr;
+    if (!Append(regions.get(), Py_BuildValue("(iiiiN)", r.begin, r.end, r.handler, r.depth, lasti)))
+      return nullptr;
   }
   for (size_t i = 0; i < parts.locals.size(); ++i) {
     if (!Append(locals.get(), Py_BuildValue("(Oi)", parts.locals[i], parts.local_kinds[i]))) return nullptr;
   }
-  return Py_BuildValue("{s:O,s:O,s:O,s:i,s:i}", "instructions", instructions.get(), "regions", regions.get(), "locals",
-                       locals.get(), "stack_size", depths->max, "flags", parts.flags);
+  return Py_BuildValue("{s:O,s:O,s:O,s:i,s:i}", "instructions", instructions.get(), "regions", regions.get(),
+                       "locals", locals.get(), "stack_size", depths->max, "flags", parts.flags);
 }
 
 PyObject* ReadCodeDict(PyObject*, PyObject* object) {
@@ -103,11 +108,16 @@ std::string Annotate(const CodeParts& parts, const Instruction& instruction) {
     return index < PyList_GET_SIZE(list) ? PyList_GET_ITEM(list, index) : nullptr;
   };
   auto local = [&](int32_t slot) -> PyObject* {
-    return static_cast<size_t>(slot) < parts.locals.size() ? parts.locals[static_cast<size_t>(slot)] : nullptr;
+    return static_cast<size_t>(slot) < parts.locals.size() ? parts.locals[static_cast<size_t>(slot)]
+                                                           : nullptr;
   };
   if ((flags & opcode_flag::kConst) != 0) {
     PyObject* value = item(parts.consts, instruction.arg);
-    if (value != nullptr) text = PyRef::Steal(PyCode_Check(value) ? PyUnicode_FromFormat("code %U", reinterpret_cast<PyCodeObject*>(value)->co_qualname) : PyObject_Repr(value));
+    if (value != nullptr)
+      text = PyRef::Steal(
+          PyCode_Check(value)
+              ? PyUnicode_FromFormat("code %U", reinterpret_cast<PyCodeObject*>(value)->co_qualname)
+              : PyObject_Repr(value));
   } else if ((flags & opcode_flag::kName) != 0) {
     text = PyRef::Borrow(item(parts.names, instruction.arg));
   } else if ((flags & opcode_flag::kNameShift1) != 0) {
@@ -118,7 +128,8 @@ std::string Annotate(const CodeParts& parts, const Instruction& instruction) {
     text = PyRef::Borrow(local(instruction.arg));
   } else if ((flags & opcode_flag::kLocalPair) != 0) {
     PyObject *first = local(instruction.arg >> 4), *second = local(instruction.arg & 15);
-    if (first != nullptr && second != nullptr) text = PyRef::Steal(PyUnicode_FromFormat("%U, %U", first, second));
+    if (first != nullptr && second != nullptr)
+      text = PyRef::Steal(PyUnicode_FromFormat("%U, %U", first, second));
   }
   const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (utf8 == nullptr) PyErr_Clear();
@@ -150,17 +161,30 @@ bool ReadInts(PyObject* sequence, std::vector<T>* out) {
 }
 
 PyObject* ResumeCodeOf(PyObject*, PyObject* args) {
-  PyObject *object, *bound, *nulls, *handlers = nullptr, *lastis = nullptr;
+  PyObject *object, *bound, *nulls;
   int target;
-  if (!PyArg_ParseTuple(args, "OiOO|OO", &object, &target, &bound, &nulls, &handlers, &lastis)) return nullptr;
+  if (!PyArg_ParseTuple(args, "OiOO", &object, &target, &bound, &nulls)) return nullptr;
   PyCodeObject* code = AsCode(object);
   if (code == nullptr) return nullptr;
   ResumePoint point;
   point.target = target;
   if (!ReadInts(bound, &point.bound_locals) || !ReadInts(nulls, &point.stack_is_null)) return nullptr;
-  if (handlers != nullptr && !ReadInts(handlers, &point.handler_stack)) return nullptr;
-  if (lastis != nullptr && !ReadInts(lastis, &point.lasti_stack)) return nullptr;
   return reinterpret_cast<PyObject*>(MakeResumeCode(code, point));
+}
+
+PyObject* ResumeItemsOf(PyObject*, PyObject* args) {
+  static const char* const kNames[] = {"value", "previous", "current", "bare", "lasti"};
+  PyObject* object;
+  int target;
+  if (!PyArg_ParseTuple(args, "Oi", &object, &target)) return nullptr;
+  PyCodeObject* code = AsCode(object);
+  std::vector<ResumeItem> items;
+  if (code == nullptr || !ResumeStackItems(code, target, &items)) return nullptr;
+  PyRef list = PyRef::Steal(PyList_New(0));
+  for (ResumeItem item : items) {
+    if (!list || !Append(list.get(), PyUnicode_FromString(kNames[static_cast<int>(item)]))) return nullptr;
+  }
+  return list.release();
 }
 
 PyObject* ResumeOriginOf(PyObject*, PyObject* args) {
@@ -174,18 +198,50 @@ PyObject* ResumeOriginOf(PyObject*, PyObject* args) {
   return Py_BuildValue("(Oi)", origin, ResumeOriginIndex(code, index));
 }
 
+// One raw slot of a frame. Tagged integers are the interpreter's own lasti.
+PyObject* SlotTuple(const FrameSlot& slot) {
+  if (slot.is_int) return Py_BuildValue("(sO)", "int", Py_None);
+  if (slot.value == nullptr) return Py_BuildValue("(sO)", "null", Py_None);
+  return Py_BuildValue("(sO)", "value", slot.value);
+}
+
+PyObject* FrameStackOf(PyObject*, PyObject* frame) {
+  if (!PyFrame_Check(frame)) {
+    PyErr_Format(PyExc_TypeError, "expected a frame, got %T", frame);
+    return nullptr;
+  }
+  int slots = 0;
+  std::vector<FrameSlot> all = FrameSlots(reinterpret_cast<PyFrameObject*>(frame), &slots);
+  PyRef locals = PyRef::Steal(PyList_New(0)), stack = PyRef::Steal(PyList_New(0));
+  if (!locals || !stack) return nullptr;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!Append(static_cast<int>(i) < slots ? locals.get() : stack.get(), SlotTuple(all[i]))) return nullptr;
+  }
+  return Py_BuildValue("(OO)", locals.get(), stack.get());
+}
+
 PyMethodDef kMethods[] = {
     {"_opcode_table", OpcodeTable, METH_NOARGS, "[(name, number, caches, flag bits)] of opcodes.def."},
-    {"_stack_effect", StackEffectOf, METH_VARARGS, "_stack_effect(opcode, arg, jump=False): pushes minus pops."},
+    {"_stack_effect", StackEffectOf, METH_VARARGS,
+     "_stack_effect(opcode, arg, jump=False): pushes minus pops."},
     {"_read_code", ReadCodeDict, METH_O,
-     "_read_code(code): {instructions: [(name, arg, offset, position, stack depth before, -1: unreachable)], regions: "
-     "[(begin, end, handler, depth, lasti)], locals: [(name, kind)], stack_size, flags}; jumps as instruction indices."},
+     "_read_code(code): {instructions: [(name, arg, offset, position, stack depth before, -1: unreachable)], "
+     "regions: "
+     "[(begin, end, handler, depth, lasti)], locals: [(name, kind)], stack_size, flags}; jumps as "
+     "instruction indices."},
     {"_make_code", MakeCodeAnew, METH_O, "_make_code(code): the code object decoded and encoded again."},
     {"_print_code", PrintCode, METH_O, "_print_code(code): its instructions and handlers as text."},
     {"_resume_code", ResumeCodeOf, METH_VARARGS,
-     "_resume_code(code, target, bound_locals, stack_is_null, handler_stack=(), lasti_stack=()): see ResumePoint."},
+     "_resume_code(code, target, bound_locals, stack_is_null): code that goes on there; see ResumePoint."},
+    {"_resume_items", ResumeItemsOf, METH_VARARGS,
+     "_resume_items(code, target): what each stack position holds: value, previous, current, bare or lasti."},
+    {"_frame_stack", FrameStackOf, METH_O,
+     "_frame_stack(frame): (slots of localsplus, stack) of a suspended frame; (kind, value) each, kind one "
+     "of null, "
+     "value, int. For tests that cut running functions in two."},
     {"_resume_origin", ResumeOriginOf, METH_VARARGS,
-     "_resume_origin(code, index=-1): (original code, its instruction for instruction `index`), None if not resumed."},
+     "_resume_origin(code, index=-1): (original code, its instruction for instruction `index`), None if not "
+     "resumed."},
     {nullptr, nullptr, 0, nullptr},
 };
 

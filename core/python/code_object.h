@@ -30,23 +30,33 @@ PyCodeObject* MakeCode(const CodeParts& parts);
 void ClearParts(CodeParts* parts);
 
 // A function that continues `code` after a graph break. Its parameters, in this order: one for each slot in
-// `bound_locals` (plain locals that are bound, by localsplus index), then one for each stack value that is
-// passed, bottom first. Its free variables: all cell and free variables of `code`, in their order. It pushes
-// the stack values (PUSH_NULL where `stack_is_null`), then goes on at instruction `target`.
+// `bound_locals` (plain locals that are bound, by localsplus index), then one for each stack position whose
+// ResumeItem is kValue, kCurrent or kBareHandler and that is not NULL, bottom first. Its free variables: all
+// cell and free variables of `code`, in their order. It pushes what was on the stack, then goes on at
+// instruction `target`.
 //
-// What lies on the stack for handlers that are active at the break is not passed but made again:
-//   [..., lasti?, previous, current, ...]
-//         │       │         └ passed: the exception being handled
-//         │       └ position in handler_stack; not passed: PUSH_EXC_INFO makes the pair
-//         └ position in lasti_stack; not passed: the interpreter pushes it, because the prologue raises
-//         `current` into
-//           a handler of its own. Always right below a pair.
+// What lies on the stack for active handlers is not passed but made again (the code alone says where it is):
+//   [..., lasti, previous, current, ...]    in a handler, before an except clause has matched; in finally and
+//   with
+//   [..., lasti, previous, ...]             in the body of an except clause: previous is then "bare"
+enum class ResumeItem : uint8_t {
+  kValue,        // passed, or NULL
+  kPrevious,     // not passed: made from the `kCurrent` above it
+  kCurrent,      // passed: the exception being handled
+  kBareHandler,  // passed: the exception being handled (what sys.exception() gives), although the stack has
+                 // `previous` here
+  kLasti,        // not passed: made by raising the exception into a handler of the prologue's
+};
+
+// One item for each stack position before instruction `target`. False with ValueError when the target is not
+// reachable or lies where no function can go on (between an exception's arrival and PUSH_EXC_INFO, or in the
+// clean-up after a handler).
+bool ResumeStackItems(PyCodeObject* code, int32_t target, std::vector<ResumeItem>* out);
+
 struct ResumePoint {
   int32_t target = 0;  // instruction index in the image of `code`
   std::vector<int32_t> bound_locals;
-  std::vector<bool> stack_is_null;     // bottom first, one for each stack position
-  std::vector<int32_t> handler_stack;  // stack positions (of `previous`) of active exception pairs
-  std::vector<int32_t> lasti_stack;    // stack positions of the lasti below such pairs
+  std::vector<bool> stack_is_null;  // bottom first, one for each stack position
   friend bool operator==(const ResumePoint&, const ResumePoint&) = default;
 };
 

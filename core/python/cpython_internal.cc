@@ -76,6 +76,19 @@ void FrameLocals(InterpreterFrame* frame, int count, PyObject** out) {
   for (int i = 0; i < count; ++i) out[i] = PyStackRef_AsPyObjectBorrow(frame->localsplus[i]);
 }
 
+std::vector<FrameSlot> FrameSlots(PyFrameObject* object, int* slots) {
+  _PyInterpreterFrame* frame = object->f_frame;
+  PyCodeObject* code = FrameCode(frame);
+  std::vector<FrameSlot> out;
+  *slots = code != nullptr ? code->co_nlocalsplus : 0;
+  if (code == nullptr || frame->stackpointer == nullptr) return out;
+  for (_PyStackRef* ref = frame->localsplus; ref < frame->stackpointer; ++ref) {
+    bool is_int = PyStackRef_IsTaggedInt(*ref);
+    out.push_back({is_int || PyStackRef_IsNull(*ref) ? nullptr : PyStackRef_AsPyObjectBorrow(*ref), is_int});
+  }
+  return out;
+}
+
 namespace {
 
 // Asks sys.monitoring whether a tool has global events on. Errors count as "yes": then frames run as they

@@ -7,6 +7,8 @@
 
 #include <Python.h>
 
+#include <vector>
+
 struct _PyInterpreterFrame;
 
 namespace thirdbook {
@@ -33,6 +35,14 @@ PyObject* FrameGlobals(InterpreterFrame* frame);
 PyObject* FrameBuiltins(InterpreterFrame* frame);
 // Borrowed values of the first `count` slots of localsplus.
 void FrameLocals(InterpreterFrame* frame, int count, PyObject** out);
+
+// Raw content of a running frame's localsplus and value stack: `slots` gets the number of localsplus slots,
+// the stack follows them. Borrowed. Only while the frame is suspended in a call or in a trace function.
+struct FrameSlot {
+  PyObject* value;  // NULL: empty
+  bool is_int;      // a tagged integer, value is NULL
+};
+std::vector<FrameSlot> FrameSlots(PyFrameObject* frame, int* slots);
 
 // ---- tracing, profiling, monitoring
 // --------------------------------------------------------------------------------- Whether somebody watches:

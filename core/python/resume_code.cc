@@ -15,10 +15,12 @@
 // super() without arguments looks for its object in slot 0 of the frame and for __class__ among the free
 // variables. So where a method calls it in that form, slot 0 must be the first bound local; when it is a cell
 // there is no such slot.
+#include <cstdint>
 #include <cstdio>
 #include <utility>
 
 #include "bytecode/flow.h"
+#include "bytecode/stack_shape.h"
 #include "python/code_object.h"
 #include "python/code_state.h"
 #include "python/py_ref.h"
@@ -34,12 +36,29 @@ struct OwnedParts : CodeParts {
   ~OwnedParts() { ClearParts(this); }
 };
 
-template <typename T>
-bool Contains(const std::vector<T>& values, T value) {
-  for (const T& v : values) {
-    if (v == value) return true;
+// False when no function can go on with this shape.
+bool ItemsOfShape(const StackShape& shape, std::vector<ResumeItem>* out) {
+  for (size_t i = 0; i < shape.size(); ++i) {
+    auto above = [&](size_t by) { return i + by < shape.size() ? shape[i + by] : StackKind::kValue; };
+    switch (shape[i]) {
+      case StackKind::kValue: out->push_back(ResumeItem::kValue); break;
+      case StackKind::kCurrent:
+        if (i == 0 || shape[i - 1] != StackKind::kPrevious) return false;
+        out->push_back(ResumeItem::kCurrent);
+        break;
+      case StackKind::kGroup: return false;
+      case StackKind::kPrevious:
+        if (above(1) == StackKind::kLasti && above(2) != StackKind::kPrevious)
+          return false;  // in the clean-up
+        out->push_back(above(1) == StackKind::kCurrent ? ResumeItem::kPrevious : ResumeItem::kBareHandler);
+        break;
+      case StackKind::kLasti:
+        if (above(1) != StackKind::kPrevious) return false;
+        out->push_back(ResumeItem::kLasti);
+        break;
+    }
   }
-  return false;
+  return true;
 }
 
 bool HasName(PyObject* list, const char* name) {
@@ -75,7 +94,16 @@ class ResumeBuilder {
   std::vector<int32_t> TakeOriginSlot() { return std::move(origin_slot_); }
 
  private:
-  enum class StackItem : uint8_t { kPassed, kNull, kPrevious, kLasti };
+  bool IsPassed(size_t position) const {
+    switch (items_[position]) {
+      case ResumeItem::kValue: return !point_.stack_is_null[position];
+      case ResumeItem::kCurrent:
+      case ResumeItem::kBareHandler: return true;
+      case ResumeItem::kPrevious:
+      case ResumeItem::kLasti: return false;
+    }
+    return false;
+  }
 
   bool Fail(const char* what) {
     PyErr_Format(PyExc_ValueError, "resume point of %U: %s", parts_.qualname, what);
@@ -90,25 +118,11 @@ class ResumeBuilder {
         return Fail("a cell or free variable is not a bound local");
       }
     }
-    size_t depth = point_.stack_is_null.size();
-    for (size_t i = 0; i < depth; ++i) {
-      stack_.push_back(point_.stack_is_null[i] ? StackItem::kNull : StackItem::kPassed);
-    }
-    for (int32_t position : point_.handler_stack) {
-      if (position < 0 || static_cast<size_t>(position) + 1 >= depth)
-        return Fail("exception pair out of range");
-      stack_[static_cast<size_t>(position)] = StackItem::kPrevious;
-      stack_[static_cast<size_t>(position) + 1] = StackItem::kPassed;
-    }
-    for (int32_t position : point_.lasti_stack) {
-      if (!Contains(point_.handler_stack, position + 1))
-        return Fail("lasti without an exception pair above it");
-      stack_[static_cast<size_t>(position)] = StackItem::kLasti;
-    }
-    Result<StackDepths> depths = ComputeStackDepths(parts_.image);
-    if (!depths.ok() || depths->before[static_cast<size_t>(point_.target)] != static_cast<int32_t>(depth)) {
-      return Fail("stack depth differs from the target's");
-    }
+    Result<std::vector<StackShape>> shapes = ComputeStackShapes(parts_.image);
+    if (!shapes.ok()) return Fail(shapes.status().message().c_str());
+    const StackShape& shape = (*shapes)[static_cast<size_t>(point_.target)];
+    if (shape.size() != point_.stack_is_null.size()) return Fail("stack depth differs from the target's");
+    if (!ItemsOfShape(shape, &items_)) return Fail("no function can go on there");
     return CheckSuper();
   }
 
@@ -171,8 +185,8 @@ class ResumeBuilder {
       take(static_cast<size_t>(slot), kLocalLocal);
     }
     first_stack_slot_ = static_cast<int32_t>(parts_.locals.size());
-    for (size_t i = 0; ok && i < stack_.size(); ++i) {
-      if (stack_[i] != StackItem::kPassed) continue;
+    for (size_t i = 0; ok && i < items_.size(); ++i) {
+      if (!IsPassed(i)) continue;
       char text[32];
       std::snprintf(text, sizeof text, ".stack%zu", i);
       PyObject* name = PyUnicode_InternFromString(text);
@@ -202,30 +216,40 @@ class ResumeBuilder {
     prologue_.push_back({op, arg, position, -1});
   }
 
+  // Raises the exception on the stack into a handler right below, for the lasti that the interpreter pushes
+  // then.
+  void EmitRaise(size_t depth, const Position& at) {
+    int32_t raise = static_cast<int32_t>(prologue_.size());
+    Emit(Opcode::RERAISE, 0, at);
+    prologue_regions_.push_back({raise, raise + 1, raise + 1, static_cast<int32_t>(depth), true});
+  }
+
   void EmitPrologue(const Position& at) {
     Position start{parts_.image.first_line, parts_.image.first_line, 0, 0};
     if (free_count_ > 0) Emit(Opcode::COPY_FREE_VARS, free_count_, Position());
     Emit(Opcode::RESUME, 0, start);
     int32_t slot = first_stack_slot_;
-    for (size_t i = 0; i < stack_.size(); ++i) {
-      switch (stack_[i]) {
-        case StackItem::kNull: Emit(Opcode::PUSH_NULL, 0, at); break;
-        case StackItem::kPassed: Emit(Opcode::LOAD_FAST_AND_CLEAR, slot++, at); break;
-        case StackItem::kPrevious:
-        case StackItem::kLasti: {
-          bool with_lasti = stack_[i] == StackItem::kLasti;
-          size_t depth = i;
-          if (with_lasti) ++i;  // now at `previous`
-          ++i;                  // at `current`, which is passed
-          Emit(Opcode::LOAD_FAST_AND_CLEAR, slot++, at);
-          if (with_lasti) {
-            int32_t raise = static_cast<int32_t>(prologue_.size());
-            Emit(Opcode::RERAISE, 0, at);
-            prologue_regions_.push_back({raise, raise + 1, raise + 1, static_cast<int32_t>(depth), true});
+    for (size_t i = 0; i < items_.size(); ++i) {
+      switch (items_[i]) {
+        case ResumeItem::kValue:
+          if (IsPassed(i)) {
+            Emit(Opcode::LOAD_FAST_AND_CLEAR, slot++, at);
+          } else {
+            Emit(Opcode::PUSH_NULL, 0, at);
           }
+          break;
+        case ResumeItem::kCurrent:
+        case ResumeItem::kBareHandler: {
+          Emit(Opcode::LOAD_FAST_AND_CLEAR, slot++, at);
+          bool bare = items_[i] == ResumeItem::kBareHandler;
+          size_t previous = bare ? i : i - 1;
+          if (previous > 0 && items_[previous - 1] == ResumeItem::kLasti) EmitRaise(previous - 1, at);
           Emit(Opcode::PUSH_EXC_INFO, 0, at);
+          if (bare) Emit(Opcode::POP_TOP, 0, at);
           break;
         }
+        case ResumeItem::kPrevious:
+        case ResumeItem::kLasti: break;  // made with the exception above
       }
     }
     Emit(Opcode::JUMP_FORWARD, 0, at);
@@ -264,7 +288,7 @@ class ResumeBuilder {
   const ResumePoint& point_;
   OwnedParts parts_;
   int32_t original_size_ = 0;
-  std::vector<StackItem> stack_;
+  std::vector<ResumeItem> items_;
   int32_t first_stack_slot_ = 0, free_count_ = 0;
   size_t stack_slots_ = 0;
   std::vector<int32_t> new_slot_, origin_slot_, origin_index_;
@@ -288,6 +312,18 @@ bool PointInOrigin(const CodeState& state, const ResumePoint& point, ResumePoint
 }
 
 }  // namespace
+
+bool ResumeStackItems(PyCodeObject* code, int32_t target, std::vector<ResumeItem>* out) {
+  out->clear();
+  OwnedParts parts;
+  if (!ReadCode(code, &parts)) return false;
+  Result<std::vector<StackShape>> shapes = ComputeStackShapes(parts.image);
+  bool fits = shapes.ok() && target >= 0 && static_cast<size_t>(target) < shapes->size() &&
+              ItemsOfShape((*shapes)[static_cast<size_t>(target)], out);
+  if (!fits)
+    PyErr_Format(PyExc_ValueError, "%U: no function can go on at instruction %d", code->co_qualname, target);
+  return fits;
+}
 
 PyCodeObject* MakeResumeCode(PyCodeObject* code, const ResumePoint& point) {
   CodeState* state = EnsureState(code);
