@@ -19,15 +19,15 @@ std::string Message(const char* what, size_t where) {
   return text;
 }
 
-// Code unit → instruction that begins there (its first EXTENDED_ARG counts as its begin), -1 inside one; the end of the
-// code maps to the number of instructions.
+// Code unit → instruction that begins there (its first EXTENDED_ARG counts as its begin), -1 inside one; the
+// end of the code maps to the number of instructions.
 using UnitMap = std::vector<int32_t>;
 
 Status DecodeInstructions(const std::string& code, std::vector<Instruction>* out, UnitMap* index_at) {
   if (code.size() % 2 != 0) return ValueError("bytecode: odd number of bytes");
   size_t units = code.size() / 2;
   index_at->assign(units + 1, -1);
-  std::vector<size_t> after;   // code unit after each instruction and its caches
+  std::vector<size_t> after;  // code unit after each instruction and its caches
   for (size_t unit = 0; unit < units;) {
     (*index_at)[unit] = static_cast<int32_t>(out->size());
     uint64_t arg = 0;
@@ -101,7 +101,7 @@ class Layout {
     extended_.assign(count, 0);
     args_.assign(count, 0);
     for (size_t i = 0; i < count; ++i) TB_RETURN_IF_ERROR(ChooseOpcode(i));
-    for (bool grown = true; grown;) {   // sizes only grow, so this ends
+    for (bool grown = true; grown;) {  // sizes only grow, so this ends
       PlaceAll();
       grown = false;
       for (size_t i = 0; i < count; ++i) {
@@ -116,7 +116,7 @@ class Layout {
     return Status::Ok();
   }
 
-  int32_t begin(int32_t index) const { return begin_[static_cast<size_t>(index)]; }   // in code units
+  int32_t begin(int32_t index) const { return begin_[static_cast<size_t>(index)]; }  // in code units
 
   void Append(size_t index, std::string* code) const {
     auto byte = [&](int shift) { return static_cast<char>(args_[index] >> shift & 0xff); };
@@ -166,19 +166,21 @@ class Layout {
 
   const CodeImage& image_;
   std::vector<Opcode> ops_;
-  std::vector<int> extended_;      // EXTENDED_ARG prefixes
+  std::vector<int> extended_;  // EXTENDED_ARG prefixes
   std::vector<int32_t> args_;
-  std::vector<int32_t> begin_;     // one more than instructions: the last is the size
+  std::vector<int32_t> begin_;  // one more than instructions: the last is the size
 };
 
-// Overlapping regions of an image become entries that do not overlap: each instruction keeps its innermost region.
+// Overlapping regions of an image become entries that do not overlap: each instruction keeps its innermost
+// region.
 std::vector<ExceptionEntry> FlattenRegions(const CodeImage& image, const Layout& layout) {
   std::vector<ExceptionEntry> entries;
   std::vector<int32_t> region_of = RegionOf(image);
   int32_t count = static_cast<int32_t>(region_of.size());
   auto same = [&](int32_t a, int32_t b) {
     if (a < 0 || b < 0) return a == b;
-    const ExceptionRegion &x = image.regions[static_cast<size_t>(a)], &y = image.regions[static_cast<size_t>(b)];
+    const ExceptionRegion &x = image.regions[static_cast<size_t>(a)],
+                          &y = image.regions[static_cast<size_t>(b)];
     return x.handler == y.handler && x.depth == y.depth && x.push_lasti == y.push_lasti;
   };
   for (int32_t begin = 0, end; begin < count; begin = end) {
@@ -186,16 +188,16 @@ std::vector<ExceptionEntry> FlattenRegions(const CodeImage& image, const Layout&
     for (end = begin + 1; end < count && same(region_of[static_cast<size_t>(end)], current);) ++end;
     if (current < 0) continue;
     const ExceptionRegion& region = image.regions[static_cast<size_t>(current)];
-    entries.push_back({layout.begin(begin), layout.begin(end) - layout.begin(begin), layout.begin(region.handler),
-                       region.depth, region.push_lasti});
+    entries.push_back({layout.begin(begin), layout.begin(end) - layout.begin(begin),
+                       layout.begin(region.handler), region.depth, region.push_lasti});
   }
   return entries;
 }
 
 }  // namespace
 
-Result<CodeImage> Decode(const std::string& code, const std::string& line_table, const std::string& exception_table,
-                         int32_t first_line) {
+Result<CodeImage> Decode(const std::string& code, const std::string& line_table,
+                         const std::string& exception_table, int32_t first_line) {
   CodeImage image;
   image.first_line = first_line;
   UnitMap index_at;

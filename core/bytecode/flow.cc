@@ -61,7 +61,8 @@ class DepthWalk {
     if (StackPops(instruction.op, arg) > depth) return At(index, image_, "stack runs dry");
     depth += StackEffect(instruction.op, arg, false);
     depths_.max = std::max(depths_.max, depth);
-    if (MayJump(instruction.op)) TB_RETURN_IF_ERROR(Enter(static_cast<size_t>(instruction.arg), depth, index));
+    if (MayJump(instruction.op))
+      TB_RETURN_IF_ERROR(Enter(static_cast<size_t>(instruction.arg), depth, index));
     if (!IsUnconditional(instruction.op)) TB_RETURN_IF_ERROR(Enter(index + 1, depth, index));
     return Status::Ok();
   }
@@ -155,7 +156,8 @@ Status RemoveUnreachable(CodeImage* image, std::vector<int32_t>* new_index) {
   return Status::Ok();
 }
 
-Status RenumberLocals(CodeImage* image, const std::vector<int32_t>& new_slot, std::vector<int32_t>* new_index) {
+Status RenumberLocals(CodeImage* image, const std::vector<int32_t>& new_slot,
+                      std::vector<int32_t>* new_index) {
   std::vector<Instruction> out;
   std::vector<int32_t> position;
   for (size_t i = 0; i < image->instructions.size(); ++i) {

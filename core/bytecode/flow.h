@@ -21,22 +21,24 @@ Status CheckImage(const CodeImage& image);
 std::vector<int32_t> RegionOf(const CodeImage& image);
 
 struct StackDepths {
-  std::vector<int32_t> before;   // stack depth before each instruction; kUnreachable where control never comes
-  int32_t max = 0;               // the stack size the code object must ask for
+  std::vector<int32_t> before;  // stack depth before each instruction; kUnreachable where control never comes
+  int32_t max = 0;              // the stack size the code object must ask for
 };
 
-// Follows jumps, falls through and enters handlers. An error when two ways to an instruction disagree, when the stack
-// would run dry, or when control runs off the end.
+// Follows jumps, falls through and enters handlers. An error when two ways to an instruction disagree, when
+// the stack would run dry, or when control runs off the end.
 Result<StackDepths> ComputeStackDepths(const CodeImage& image);
 
-// Replaces each instruction by zero or more. `position[i]` is where instruction i now begins, position[size] the new
-// size; `instructions` are the new ones, with jump arguments still in old indices.
+// Replaces each instruction by zero or more. `position[i]` is where instruction i now begins, position[size]
+// the new size; `instructions` are the new ones, with jump arguments still in old indices.
 void Relocate(CodeImage* image, std::vector<Instruction> instructions, const std::vector<int32_t>& position);
 
 // Drops what control never reaches. `new_index`, when given, gets the position table of Relocate.
 Status RemoveUnreachable(CodeImage* image, std::vector<int32_t>* new_index);
 
-// Moves localsplus slot i to new_slot[i]. Instructions on two slots are split where a slot no longer fits into 4 bits.
-Status RenumberLocals(CodeImage* image, const std::vector<int32_t>& new_slot, std::vector<int32_t>* new_index);
+// Moves localsplus slot i to new_slot[i]. Instructions on two slots are split where a slot no longer fits
+// into 4 bits.
+Status RenumberLocals(CodeImage* image, const std::vector<int32_t>& new_slot,
+                      std::vector<int32_t>* new_index);
 
 }  // namespace thirdbook

@@ -8,7 +8,7 @@ namespace thirdbook {
 namespace {
 
 struct OpcodeFacts {
-  const char* name = nullptr;   // nullptr: no such opcode
+  const char* name = nullptr;  // nullptr: no such opcode
   uint16_t flags = opcode_flag::kNever;
   uint8_t caches = 0;
 };
@@ -18,7 +18,7 @@ struct OpcodeTable {
   constexpr OpcodeTable() {
     using namespace opcode_flag;
 #define TB_OPCODE(name_, number, caches_, pops, pushes, flags_) \
-    rows[number] = OpcodeFacts{#name_, static_cast<uint16_t>(flags_), caches_};
+  rows[number] = OpcodeFacts{#name_, static_cast<uint16_t>(flags_), caches_};
 #include "bytecode/opcodes.def"
   }
 };
@@ -46,7 +46,7 @@ int CacheEntries(Opcode op) { return FactsOf(op).caches; }
 int StackPops(Opcode op, [[maybe_unused]] int32_t oparg) {
   switch (op) {
 #define TB_OPCODE(name, number, caches, pops, pushes, flags) \
-    case Opcode::name: return pops;
+  case Opcode::name: return pops;
 #include "bytecode/opcodes.def"
   }
   return 0;
@@ -55,7 +55,7 @@ int StackPops(Opcode op, [[maybe_unused]] int32_t oparg) {
 int StackPushes(Opcode op, [[maybe_unused]] int32_t oparg) {
   switch (op) {
 #define TB_OPCODE(name, number, caches, pops, pushes, flags) \
-    case Opcode::name: return pushes;
+  case Opcode::name: return pushes;
 #include "bytecode/opcodes.def"
   }
   return 0;

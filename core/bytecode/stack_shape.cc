@@ -11,8 +11,8 @@ namespace {
 
 void Push(StackShape* shape, StackKind kind) { shape->push_back(kind); }
 
-// The shape after an instruction. What an instruction only looks at lies at the bottom of what it pops and pushes, and
-// keeps its kind.
+// The shape after an instruction. What an instruction only looks at lies at the bottom of what it pops and
+// pushes, and keeps its kind.
 StackShape After(const Instruction& instruction, StackShape shape) {
   switch (instruction.op) {
     case Opcode::PUSH_EXC_INFO:
@@ -31,7 +31,9 @@ StackShape After(const Instruction& instruction, StackShape shape) {
         break;
       }
       return shape;
-    case Opcode::SWAP: std::swap(shape.back(), shape[shape.size() - static_cast<size_t>(instruction.arg)]); return shape;
+    case Opcode::SWAP:
+      std::swap(shape.back(), shape[shape.size() - static_cast<size_t>(instruction.arg)]);
+      return shape;
     default: break;
   }
   int32_t arg = IsJump(instruction.op) ? 0 : instruction.arg;

@@ -4,7 +4,14 @@
 namespace thirdbook {
 namespace {
 
-enum LocationForm { kShortLast = 9, kOneLine = 10, kOneLineLast = 12, kNoColumns = 13, kLong = 14, kNone = 15 };
+enum LocationForm {
+  kShortLast = 9,
+  kOneLine = 10,
+  kOneLineLast = 12,
+  kNoColumns = 13,
+  kLong = 14,
+  kNone = 15
+};
 
 // Reads bytes of a table; `ok` turns false on the first read past the end or number too large, and stays so.
 class TableReader {

@@ -26,15 +26,15 @@ struct ResumeCode {
 
 // The entries made for one options object.
 struct ConfigCache {
-  PyObject* config;                         // owned
-  EntryList entries;                     // the one that was hit last comes first
-  bool limit_reached = false;               // warned about it: misses run eagerly from now on
+  PyObject* config;            // owned
+  EntryList entries;           // the one that was hit last comes first
+  bool limit_reached = false;  // warned about it: misses run eagerly from now on
 };
 
 struct CodeState {
   enum class Kind : uint8_t { kNew, kCandidate, kSkip, kReplacement };
   Kind kind = Kind::kNew;
-  uint32_t epoch = 0;          // of the last reset or change of the skip rules that this state has seen
+  uint32_t epoch = 0;  // of the last reset or change of the skip rules that this state has seen
   std::vector<ConfigCache> caches;
 
   std::vector<ResumeCode> resumes;

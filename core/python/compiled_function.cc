@@ -1,7 +1,8 @@
 // See compiled_function.h.
 //
-// Fast path of a compiled call: a plain function, called with exactly its positional parameters, has an entry whose
-// guards hold. Then the replacement is called with the caller's arguments and the original's frame is never made.
+// Fast path of a compiled call: a plain function, called with exactly its positional parameters, has an entry
+// whose guards hold. Then the replacement is called with the caller's arguments and the original's frame is
+// never made.
 #include "python/compiled_function.h"
 
 #include <cstddef>
@@ -22,10 +23,9 @@ PyTypeObject* DisabledFunctionType = nullptr;
 namespace {
 
 struct Wrapper {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* wrapped;
-  PyObject* config;      // NULL for a DisabledFunction
+  PyObject* config;  // NULL for a DisabledFunction
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -49,13 +49,15 @@ PyRef FastReplacement(PyThreadState* thread, Wrapper* self, PyObject* const* arg
   if (!PyFunction_Check(self->wrapped)) return PyRef();
   PyFunctionObject* function = reinterpret_cast<PyFunctionObject*>(self->wrapped);
   PyCodeObject* code = reinterpret_cast<PyCodeObject*>(function->func_code);
-  if (nargs != code->co_argcount || code->co_kwonlyargcount != 0 || (code->co_flags & kStars) != 0) return PyRef();
+  if (nargs != code->co_argcount || code->co_kwonlyargcount != 0 || (code->co_flags & kStars) != 0)
+    return PyRef();
   CodeState* state = FindState(code);
   if (state == nullptr || state->caches.empty()) return PyRef();
   state = ClassifiedState(code);
-  if (state == nullptr || state->kind != CodeState::Kind::kCandidate || IsObserved(thread, code)) return PyRef();
-  FrameView view{code, self->wrapped, function->func_globals, function->func_builtins, args, function->func_closure,
-                 static_cast<int>(nargs)};
+  if (state == nullptr || state->kind != CodeState::Kind::kCandidate || IsObserved(thread, code))
+    return PyRef();
+  FrameView view{code, self->wrapped,          function->func_globals, function->func_builtins,
+                 args, function->func_closure, static_cast<int>(nargs)};
   CacheEntry* entry = FindEntry(state->FindCache(self->config), view);
   if (entry == nullptr) return PyRef();
   PyRef replacement = PyRef::Steal(entry->ReplacementFunction(view));
@@ -105,7 +107,8 @@ PyObject* CallDisabled(PyObject* object, PyObject* const* args, size_t nargsf, P
   return CallSlowly(self, args, nargsf, kwnames);
 }
 
-// ---- the two types ------------------------------------------------------------------------------------------------
+// ---- the two types
+// ------------------------------------------------------------------------------------------------
 
 int Traverse(PyObject* object, visitproc visit, void* arg) {
   Wrapper* self = AsWrapper(object);
@@ -139,13 +142,15 @@ PyObject* Get(PyObject* self, PyObject* instance, PyObject*) {
 }
 
 PyObject* Repr(PyObject* self) {
-  return PyUnicode_FromFormat("<thirdbook %s %R>", Py_IS_TYPE(self, CompiledFunctionType) ? "compiled" : "disabled",
+  return PyUnicode_FromFormat("<thirdbook %s %R>",
+                              Py_IS_TYPE(self, CompiledFunctionType) ? "compiled" : "disabled",
                               AsWrapper(self)->wrapped);
 }
 
 PyMemberDef kMembers[] = {
     {"__wrapped__", Py_T_OBJECT_EX, offsetof(Wrapper, wrapped), Py_READONLY, "The callable that is wrapped."},
-    {"_config", Py_T_OBJECT_EX, offsetof(Wrapper, config), Py_READONLY, "The options object (compiled functions only)."},
+    {"_config", Py_T_OBJECT_EX, offsetof(Wrapper, config), Py_READONLY,
+     "The options object (compiled functions only)."},
     {"__dictoffset__", Py_T_PYSSIZET, offsetof(Wrapper, dict), Py_READONLY, nullptr},
     {"__weaklistoffset__", Py_T_PYSSIZET, offsetof(Wrapper, weakrefs), Py_READONLY, nullptr},
     {"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(Wrapper, vectorcall), Py_READONLY, nullptr},
@@ -157,31 +162,36 @@ PyGetSetDef kGetSets[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-#define TB_WRAPPER_SLOTS(doc)                                       \
-  {                                                                 \
-    {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},              \
-    {Py_tp_traverse, reinterpret_cast<void*>(Traverse)},            \
-    {Py_tp_clear, reinterpret_cast<void*>(Clear)},                  \
-    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},       \
-    {Py_tp_descr_get, reinterpret_cast<void*>(Get)},                \
-    {Py_tp_repr, reinterpret_cast<void*>(Repr)},                    \
-    {Py_tp_members, kMembers},                                      \
-    {Py_tp_getset, kGetSets},                                       \
-    {Py_tp_doc, const_cast<char*>(doc)},                            \
-    {0, nullptr},                                                   \
+#define TB_WRAPPER_SLOTS(doc)                                   \
+  {                                                             \
+      {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},        \
+      {Py_tp_traverse, reinterpret_cast<void*>(Traverse)},      \
+      {Py_tp_clear, reinterpret_cast<void*>(Clear)},            \
+      {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, \
+      {Py_tp_descr_get, reinterpret_cast<void*>(Get)},          \
+      {Py_tp_repr, reinterpret_cast<void*>(Repr)},              \
+      {Py_tp_members, kMembers},                                \
+      {Py_tp_getset, kGetSets},                                 \
+      {Py_tp_doc, const_cast<char*>(doc)},                      \
+      {0, nullptr},                                             \
   }
-PyType_Slot kCompiledSlots[] = TB_WRAPPER_SLOTS("A callable whose calls are compiled; made by thirdbook.compile.");
-PyType_Slot kDisabledSlots[] = TB_WRAPPER_SLOTS("A callable inside whose calls nothing is compiled; made by thirdbook.disable.");
+PyType_Slot kCompiledSlots[] =
+    TB_WRAPPER_SLOTS("A callable whose calls are compiled; made by thirdbook.compile.");
+PyType_Slot kDisabledSlots[] =
+    TB_WRAPPER_SLOTS("A callable inside whose calls nothing is compiled; made by thirdbook.disable.");
 #undef TB_WRAPPER_SLOTS
 
 constexpr unsigned int kTypeFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                                     Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_METHOD_DESCRIPTOR;
-PyType_Spec kCompiledSpec = {"thirdbook._core.CompiledFunction", sizeof(Wrapper), 0, kTypeFlags, kCompiledSlots};
-PyType_Spec kDisabledSpec = {"thirdbook._core.DisabledFunction", sizeof(Wrapper), 0, kTypeFlags, kDisabledSlots};
+PyType_Spec kCompiledSpec = {"thirdbook._core.CompiledFunction", sizeof(Wrapper), 0, kTypeFlags,
+                             kCompiledSlots};
+PyType_Spec kDisabledSpec = {"thirdbook._core.DisabledFunction", sizeof(Wrapper), 0, kTypeFlags,
+                             kDisabledSlots};
 
 // What functools.update_wrapper copies.
 bool CopyDescription(PyObject* from, PyObject* dict) {
-  for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__", "__annotate__", "__type_params__"}) {
+  for (const char* name :
+       {"__module__", "__name__", "__qualname__", "__doc__", "__annotate__", "__type_params__"}) {
     PyObject* value;
     int found = PyObject_GetOptionalAttrString(from, name, &value);
     if (found < 0) return false;
@@ -228,9 +238,11 @@ PyObject* RegionDepthOf(PyObject*, PyObject*) { return PyLong_FromLong(RegionDep
 
 PyMethodDef kMethods[] = {
     {"compile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(MakeCompiled)), METH_FASTCALL,
-     "compile(callable, config): a CompiledFunction. Cache entries belong to the options object: callables that are "
+     "compile(callable, config): a CompiledFunction. Cache entries belong to the options object: callables "
+     "that are "
      "to share them must be given the same one."},
-    {"disable", MakeDisabled, METH_O, "disable(callable): a DisabledFunction; nothing is compiled while it runs."},
+    {"disable", MakeDisabled, METH_O,
+     "disable(callable): a DisabledFunction; nothing is compiled while it runs."},
     {"_region_depth", RegionDepthOf, METH_NOARGS, "How many regions are open; 0 outside of compiled calls."},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -249,8 +261,8 @@ bool InitCompiledFunction(PyObject* module) {
   CompiledFunctionType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kCompiledSpec));
   DisabledFunctionType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kDisabledSpec));
   return CompiledFunctionType != nullptr && DisabledFunctionType != nullptr &&
-         PyModule_AddType(module, CompiledFunctionType) == 0 && PyModule_AddType(module, DisabledFunctionType) == 0 &&
-         PyModule_AddFunctions(module, kMethods) == 0;
+         PyModule_AddType(module, CompiledFunctionType) == 0 &&
+         PyModule_AddType(module, DisabledFunctionType) == 0 && PyModule_AddFunctions(module, kMethods) == 0;
 }
 
 }  // namespace thirdbook

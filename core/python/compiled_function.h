@@ -1,7 +1,9 @@
-// CompiledFunction and DisabledFunction: callables that wrap another and call it inside a region (hook on, hook off).
+// CompiledFunction and DisabledFunction: callables that wrap another and call it inside a region (hook on,
+// hook off).
 //
-// In: any callable, and an options object. Out: an object that calls, binds and describes itself like the callable.
-// Invariant: apart from what the hook does, calling the wrapper is calling the callable with the same arguments.
+// In: any callable, and an options object. Out: an object that calls, binds and describes itself like the
+// callable. Invariant: apart from what the hook does, calling the wrapper is calling the callable with the
+// same arguments.
 #pragma once
 
 #include <Python.h>
@@ -11,6 +13,6 @@ namespace thirdbook {
 extern PyTypeObject* CompiledFunctionType;
 extern PyTypeObject* DisabledFunctionType;
 
-bool InitCompiledFunction(PyObject* module);   // CompiledFunction, DisabledFunction, compile, disable
+bool InitCompiledFunction(PyObject* module);  // CompiledFunction, DisabledFunction, compile, disable
 
 }  // namespace thirdbook

@@ -49,12 +49,13 @@ long RecompileLimit(PyObject* config) {
 
 void WarnLimit(const FrameView& frame, ConfigCache* cache, long limit) {
   std::string reason = cache->entries.front()->FailureReason(frame);
-  int failed = PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
-                                "thirdbook: %U (%U:%d) has been compiled %ld times (config.recompile_limit); further "
-                                "calls that no compiled version fits run as plain Python. Last guard that failed: %s",
-                                frame.code->co_qualname, frame.code->co_filename, frame.code->co_firstlineno, limit,
-                                reason.empty() ? "(not known)" : reason.c_str());
-  if (failed != 0) PyErr_Clear();   // warnings as errors must not change what the program does
+  int failed =
+      PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                       "thirdbook: %U (%U:%d) has been compiled %ld times (config.recompile_limit); further "
+                       "calls that no compiled version fits run as plain Python. Last guard that failed: %s",
+                       frame.code->co_qualname, frame.code->co_filename, frame.code->co_firstlineno, limit,
+                       reason.empty() ? "(not known)" : reason.c_str());
+  if (failed != 0) PyErr_Clear();  // warnings as errors must not change what the program does
 }
 
 // A replacement must be callable with the frame's arguments and closure.
@@ -64,9 +65,10 @@ bool CheckReplacement(const FrameView& frame, PyCodeObject* replacement) {
               (replacement->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) == 0 &&
               (replacement->co_nfreevars == 0 || replacement->co_nfreevars == cells);
   if (!fits) {
-    PyErr_Format(PyExc_SystemError, "thirdbook: replacement of %U takes %d arguments and %d cells, the frame has %d and %zd",
-                 frame.code->co_qualname, replacement->co_argcount, replacement->co_nfreevars, frame.argument_slots,
-                 cells);
+    PyErr_Format(PyExc_SystemError,
+                 "thirdbook: replacement of %U takes %d arguments and %d cells, the frame has %d and %zd",
+                 frame.code->co_qualname, replacement->co_argcount, replacement->co_nfreevars,
+                 frame.argument_slots, cells);
   }
   return fits;
 }
@@ -78,8 +80,8 @@ bool MarkReplacement(PyCodeObject* code) {
   return true;
 }
 
-CompileOutcome Trace(PyThreadState* thread, const FrameView& frame, PyObject* config, const EntryList& earlier,
-                     std::unique_ptr<CacheEntry>* entry) {
+CompileOutcome Trace(PyThreadState* thread, const FrameView& frame, PyObject* config,
+                     const EntryList& earlier, std::unique_ptr<CacheEntry>* entry) {
   ++tracing_depth;
   CompileOutcome outcome;
   {
@@ -154,8 +156,10 @@ PyObject* ResetCounters(PyObject*, PyObject*) {
 }
 
 PyMethodDef kMethods[] = {
-    {"reset", ResetCaches, METH_NOARGS, "Forgets every compiled version of every function, and every decision to skip one."},
-    {"_counters", CountersDict, METH_NOARGS, "The frame hook's counters: frames, compilations, recompiles, cacheHits, fallbacks."},
+    {"reset", ResetCaches, METH_NOARGS,
+     "Forgets every compiled version of every function, and every decision to skip one."},
+    {"_counters", CountersDict, METH_NOARGS,
+     "The frame hook's counters: frames, compilations, recompiles, cacheHits, fallbacks."},
     {"_reset_counters", ResetCounters, METH_NOARGS, "Sets the frame hook's counters to zero."},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -169,12 +173,14 @@ CacheEntry::~CacheEntry() {
 }
 
 PyObject* CacheEntry::ReplacementFunction(const FrameView& frame) {
-  if (function_ != nullptr && globals_ == frame.globals && closure_ == frame.closure) return Py_NewRef(function_);
+  if (function_ != nullptr && globals_ == frame.globals && closure_ == frame.closure)
+    return Py_NewRef(function_);
   PyObject* code = reinterpret_cast<PyObject*>(replacement());
   PyRef function = PyRef::Steal(PyFunction_New(code, frame.globals));
   if (!function) return nullptr;
-  if (replacement()->co_nfreevars > 0 && PyFunction_SetClosure(function.get(), frame.closure) < 0) return nullptr;
-  PyRef old[] = {PyRef::Steal(function_), PyRef::Steal(globals_), PyRef::Steal(closure_)};   // dropped last
+  if (replacement()->co_nfreevars > 0 && PyFunction_SetClosure(function.get(), frame.closure) < 0)
+    return nullptr;
+  PyRef old[] = {PyRef::Steal(function_), PyRef::Steal(globals_), PyRef::Steal(closure_)};  // dropped last
   function_ = Py_NewRef(function.get());
   globals_ = Py_NewRef(frame.globals);
   closure_ = Py_XNewRef(frame.closure);
@@ -222,8 +228,9 @@ CacheEntry* FindEntry(ConfigCache* cache, const FrameView& frame) {
   EntryList& entries = cache->entries;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (!entries[i]->Check(frame)) continue;
-    if (i > 0) std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(i),
-                           entries.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    if (i > 0)
+      std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(i),
+                  entries.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     ++counters.cache_hits;
     return entries.front().get();
   }
@@ -236,7 +243,7 @@ CacheAnswer FindReplacement(PyThreadState* thread, const FrameView& frame, CodeS
   if (entry == nullptr) return Compile(thread, frame, state, config, replacement);
   *replacement = PyRef::Steal(entry->ReplacementFunction(frame));
   if (*replacement) return CacheAnswer::kReplacement;
-  PyErr_Clear();   // no memory for a function object: the frame itself needs none
+  PyErr_Clear();  // no memory for a function object: the frame itself needs none
   return CacheAnswer::kEager;
 }
 

@@ -1,7 +1,7 @@
 // The cache per code object: which replacement runs for a call, and making one when none fits.
 //
-// In: a frame (as a view) and the options of its region. Out: a replacement function, or that the frame runs as it is.
-// Invariant: while the tracer runs the hook is off, and reset() waits.
+// In: a frame (as a view) and the options of its region. Out: a replacement function, or that the frame runs
+// as it is. Invariant: while the tracer runs the hook is off, and reset() waits.
 #pragma once
 
 #include <Python.h>
@@ -27,6 +27,6 @@ CacheEntry* FindEntry(ConfigCache* cache, const FrameView& frame);
 CacheAnswer FindReplacement(PyThreadState* thread, const FrameView& frame, CodeState* state, PyObject* config,
                             PyRef* replacement);
 
-bool InitFrameCache(PyObject* module);   // reset, _counters, _reset_counters
+bool InitFrameCache(PyObject* module);  // reset, _counters, _reset_counters
 
 }  // namespace thirdbook

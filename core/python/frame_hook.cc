@@ -5,8 +5,8 @@
 //     └─▶ none: tracer ─▶ entry, skip or error      ├▶ kFallback ─────────────▶ evaluated as it is
 //                                                   └▶ ResumeRequest ─▶ frame dropped ─▶ trampoline
 //
-// Invariant: a frame is either evaluated or dropped, exactly once. No entry is touched after its replacement was called:
-// the call may reset everything.
+// Invariant: a frame is either evaluated or dropped, exactly once. No entry is touched after its replacement
+// was called: the call may reset everything.
 #include "python/frame_hook.h"
 
 #include <algorithm>
@@ -46,9 +46,10 @@ PyObject* Evaluate(PyThreadState* thread, InterpreterFrame* frame, int throw_fla
   return outer != nullptr ? outer(thread, frame, throw_flag) : EvaluateFrame(thread, frame, throw_flag);
 }
 
-PyObject* RunReplacement(PyThreadState* thread, InterpreterFrame* frame, const FrameView& view, PyRef replacement,
-                         bool from_trampoline) {
-  PyObject* result = PyObject_Vectorcall(replacement.get(), view.locals, static_cast<size_t>(view.argument_slots), nullptr);
+PyObject* RunReplacement(PyThreadState* thread, InterpreterFrame* frame, const FrameView& view,
+                         PyRef replacement, bool from_trampoline) {
+  PyObject* result =
+      PyObject_Vectorcall(replacement.get(), view.locals, static_cast<size_t>(view.argument_slots), nullptr);
   if (result == kFallback) {
     Py_DECREF(result);
     ++Counters().fallbacks;
@@ -65,8 +66,13 @@ PyObject* EnterCandidate(PyThreadState* thread, InterpreterFrame* frame, CodeSta
   int arguments = ArgumentSlots(code);
   FrameLocals(frame, arguments, locals.data());
   PyObject* function = FrameFunction(frame);
-  FrameView view{code, function, FrameGlobals(frame), FrameBuiltins(frame), locals.data(),
-                 PyFunction_GET_CLOSURE(function), arguments};
+  FrameView view{code,
+                 function,
+                 FrameGlobals(frame),
+                 FrameBuiltins(frame),
+                 locals.data(),
+                 PyFunction_GET_CLOSURE(function),
+                 arguments};
   ++Counters().frames;
   PyRef replacement;
   switch (FindReplacement(thread, view, state, config, &replacement)) {
@@ -106,8 +112,8 @@ PyObject* Hook(PyThreadState* thread, InterpreterFrame* frame, int throw_flag) {
 bool InitFrameHook(PyObject* module) {
   if (!CheckInterpreter()) return false;
   SetRegionHook(Hook);
-  return InitTrampoline(module) && InitSkipRules(module) && InitFrameCache(module) && InitCompiledFunction(module) &&
-         InitBytecodeModule(module) && InitTestTracer(module);
+  return InitTrampoline(module) && InitSkipRules(module) && InitFrameCache(module) &&
+         InitCompiledFunction(module) && InitBytecodeModule(module) && InitTestTracer(module);
 }
 
 }  // namespace thirdbook

@@ -67,8 +67,8 @@ enum class CompileOutcome { kCompiled, kSkip, kError /* exception set: fullgraph
 
 // The tracer (core/interpret). `earlier` are the entries that the code has for the same options object so far
 // (guard failures explain recompiles, sizes become dynamic).
-CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& options,
-                            const EntryList& earlier, std::unique_ptr<CacheEntry>* out);
+CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& options, const EntryList& earlier,
+                            std::unique_ptr<CacheEntry>* out);
 
 // The hook calls the tracer through this pointer; until it is set every frame runs as it is.
 using Tracer = CompileOutcome (*)(const FrameView&, const CompileOptions&, const EntryList&,

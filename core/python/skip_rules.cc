@@ -41,7 +41,8 @@ PyObject* SetTraceFiles(PyObject*, PyObject* files) {
 
 PyMethodDef kMethods[] = {
     {"set_skip_prefixes", SetSkipPrefixes, METH_O,
-     "set_skip_prefixes(prefixes): code from files whose path begins with one of these is never traced by the hook."},
+     "set_skip_prefixes(prefixes): code from files whose path begins with one of these is never traced by "
+     "the hook."},
     {"set_trace_files", SetTraceFiles, METH_O,
      "set_trace_files(paths): exact paths that are traced in spite of set_skip_prefixes."},
     {nullptr, nullptr, 0, nullptr},

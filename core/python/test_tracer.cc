@@ -1,8 +1,9 @@
 // See test_tracer.h.
 //
-// In: `_set_test_tracer(f)`. f(code, locals, config, earlier) returns None (skip), a replacement code object, or
-// (replacement, guard): guard(locals) → bool, or a str that fails with that reason. An exception is CompileOutcome::kError.
-// Out: cache entries as a real tracer's. Invariant: `_set_test_tracer(None)` brings the tracer before it back.
+// In: `_set_test_tracer(f)`. f(code, locals, config, earlier) returns None (skip), a replacement code object,
+// or (replacement, guard): guard(locals) → bool, or a str that fails with that reason. An exception is
+// CompileOutcome::kError. Out: cache entries as a real tracer's. Invariant: `_set_test_tracer(None)` brings
+// the tracer before it back.
 #include "python/test_tracer.h"
 
 #include <memory>
@@ -18,7 +19,8 @@ Tracer real_tracer = nullptr;
 
 PyObject* LocalsTuple(const FrameView& frame) {
   PyRef tuple = PyRef::Steal(PyTuple_New(frame.argument_slots));
-  for (int i = 0; tuple && i < frame.argument_slots; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(frame.locals[i]));
+  for (int i = 0; tuple && i < frame.argument_slots; ++i)
+    PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(frame.locals[i]));
   return tuple.release();
 }
 
@@ -52,13 +54,13 @@ class TestEntry : public CacheEntry {
   PyRef code_, guard_;
 };
 
-CompileOutcome TraceWithPython(const FrameView& frame, const CompileOptions& options, const EntryList& earlier,
-                               std::unique_ptr<CacheEntry>* out) {
+CompileOutcome TraceWithPython(const FrameView& frame, const CompileOptions& options,
+                               const EntryList& earlier, std::unique_ptr<CacheEntry>* out) {
   PyRef locals = PyRef::Steal(LocalsTuple(frame));
   PyRef tracer = PyRef::Borrow(test_tracer);
   if (!locals) return CompileOutcome::kError;
-  PyRef answer = PyRef::Steal(PyObject_CallFunction(tracer.get(), "OOOn", frame.code, locals.get(), options.config,
-                                                    static_cast<Py_ssize_t>(earlier.size())));
+  PyRef answer = PyRef::Steal(PyObject_CallFunction(tracer.get(), "OOOn", frame.code, locals.get(),
+                                                    options.config, static_cast<Py_ssize_t>(earlier.size())));
   if (!answer) return CompileOutcome::kError;
   if (answer.get() == Py_None) return CompileOutcome::kSkip;
   PyRef guard;
@@ -85,7 +87,8 @@ PyObject* SetTestTracer(PyObject*, PyObject* callable) {
 
 PyMethodDef kMethods[] = {
     {"_set_test_tracer", SetTestTracer, METH_O,
-     "_set_test_tracer(f): for tests. f(code, argument values, config, entries so far) gives None (skip), a replacement "
+     "_set_test_tracer(f): for tests. f(code, argument values, config, entries so far) gives None (skip), a "
+     "replacement "
      "code object or (code object, guard). None brings the real tracer back."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -5,6 +5,6 @@
 
 namespace thirdbook {
 
-bool InitTestTracer(PyObject* module);   // _set_test_tracer
+bool InitTestTracer(PyObject* module);  // _set_test_tracer
 
 }  // namespace thirdbook

@@ -1,6 +1,7 @@
 // In: nothing. Out: the extension module `_core`. Invariant: importing it changes nothing in the interpreter.
 #include <Python.h>
 
+#include "python/frame_hook.h"
 #include "python/tensor_object.h"
 
 namespace {
@@ -15,7 +16,7 @@ PyMODINIT_FUNC PyInit__core() {
   PyObject* module = PyModule_Create(&kModule);
   if (module == nullptr) return nullptr;
   if (PyModule_AddStringConstant(module, "version", THIRDBOOK_VERSION) < 0 ||
-      !thirdbook::InitTensorTypes(module)) {
+      !thirdbook::InitTensorTypes(module) || !thirdbook::InitFrameHook(module)) {
     Py_DECREF(module);
     return nullptr;
   }
