@@ -10,6 +10,7 @@
 
 #include "python/frame_hook.h"
 #include "python/py_ref.h"
+#include "python/region.h"
 
 namespace thirdbook {
 namespace {
@@ -45,6 +46,7 @@ class TestEntry : public CacheEntry {
 
  private:
   PyRef Ask(const FrameView& frame) {
+    DisabledRegion off(PyThreadState_Get());  // a real guard runs no Python
     PyRef locals = PyRef::Steal(LocalsTuple(frame));
     PyRef answer = locals ? PyRef::Steal(PyObject_CallOneArg(guard_.get(), locals.get())) : PyRef();
     if (!answer) PyErr_WriteUnraisable(guard_.get());
