@@ -1,0 +1,40 @@
+// A graph made ready to run: a list of tagged steps (generated kernel, library kernel, view), an arena for intermediates.
+//
+// In: a verified Graph. Out: Run takes the inputs in the graph's order and gives fresh tensors for the outputs: each has a storage of
+// its own, shared neither with an input nor with another output, whatever passes merged. Invariant: Run writes nothing but its own memory, so a failure
+// leaves the world as it was. Sizes may differ from those of the trace as long as the graph still infers: plans are kept per size,
+// generated kernels take sizes as arguments.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "graph/graph.h"
+
+namespace thirdbook {
+
+// What a kernel looked like, for reports.
+struct KernelReport {
+  std::string name;     // "k0_mul_add_tanh"
+  std::string loops;    // loop form
+  std::string text;     // wasm text or WGSL
+  std::vector<NodeId> nodes;
+};
+
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  virtual Result<std::vector<Tensor>> Run(const std::vector<Tensor>& inputs) = 0;
+  virtual std::vector<KernelReport> Kernels() const = 0;
+  virtual int64_t PeakBytes() const = 0;   // intermediates' arena, of the last run
+};
+
+enum class Backend : uint8_t { kReference, kWasm, kWebGpu };
+
+// Optimises, plans and (where the engine allows) generates code. Falls back step by step: what cannot be generated runs as a
+// library kernel.
+Result<std::unique_ptr<Executable>> CompileGraph(Graph graph, Backend backend);
+
+}  // namespace thirdbook
