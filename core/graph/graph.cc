@@ -43,4 +43,13 @@ Result<ValueRef> Graph::AddNode(Op op, std::vector<ValueRef> operands, Attrs att
   return ValueRef{id, 0};
 }
 
+void Graph::ReplaceNodes(std::vector<Node> nodes, std::vector<ValueRef> outputs) {
+  nodes_ = std::move(nodes);
+  outputs_ = std::move(outputs);
+  inputs_.clear();
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].op == Op::k_input) inputs_.push_back(NodeId{static_cast<int32_t>(i)});
+  }
+}
+
 }  // namespace thirdbook

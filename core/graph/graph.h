@@ -64,6 +64,8 @@ class Graph {
   const std::vector<NodeId>& inputs() const { return inputs_; }
   const std::vector<ValueRef>& outputs() const { return outputs_; }
   void set_outputs(std::vector<ValueRef> outputs) { outputs_ = std::move(outputs); }
+  // Other nodes in the place of all; finds the inputs anew. The caller has renumbered operands and outputs.
+  void ReplaceNodes(std::vector<Node> nodes, std::vector<ValueRef> outputs);
 
  private:
   std::vector<Node> nodes_;

@@ -23,10 +23,15 @@ Result<Metas> InferArange(const Attrs& attrs) {
   }
   DType dtype = DTypeAttr(attrs, 3).value_or(integral ? DType::kInt64 : DefaultDType());
   int64_t count;
-  if (integral) {
+  if (integral || dtype == DType::kInt64) {   // an int64 result truncates floating arguments first
+    auto whole = [&attrs](size_t i) { return IsFloatAttr(attrs[i]) ? static_cast<int64_t>(FloatAttr(attrs, i)) : IntAttr(attrs, i); };
+    for (double number : {start, end, step}) {
+      if (!(std::fabs(number) <= 9.2e18)) return RuntimeError("invalid size, possible overflow?");
+    }
     // In 128 bits: the distance of two int64 does not fit one.
-    __int128 distance = static_cast<__int128>(IntAttr(attrs, 1)) - IntAttr(attrs, 0);
-    __int128 width = IntAttr(attrs, 2);
+    __int128 distance = static_cast<__int128>(whole(1)) - whole(0);
+    __int128 width = whole(2);
+    if (width == 0) return RuntimeError("step must be nonzero");
     __int128 n = (distance + width - (width > 0 ? 1 : -1)) / width;
     if (n > (__int128{1} << 56)) return RuntimeError("invalid size, possible overflow?");
     count = static_cast<int64_t>(n);

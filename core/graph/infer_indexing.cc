@@ -63,8 +63,8 @@ Result<Metas> IndexAdd(const Call& call) {
 Result<Metas> Gather(const Call& call) {
   const TensorMeta &self = call.in(0), &index = call.in(1);
   TB_ASSIGN_OR_RETURN(int64_t dim, WrapDim(IntAttr(call.attrs, 0), self.rank()));
-  if (!IsIndexDType(index.dtype)) return RuntimeError("gather(): Expected dtype int32/int64 for index");
   if (index.numel() == 0) return Fresh(self.dtype, index.sizes);
+  if (!IsIndexDType(index.dtype)) return RuntimeError("gather(): Expected dtype int32/int64 for index");
   if (std::max<int64_t>(index.rank(), 1) != std::max<int64_t>(self.rank(), 1)) {
     return RuntimeError("Index tensor must have the same number of dimensions as input tensor");
   }
@@ -80,8 +80,8 @@ Result<Metas> Gather(const Call& call) {
 Result<Metas> Scatter(const Call& call) {
   const TensorMeta &self = call.in(0), &index = call.in(1), &src = call.in(2);
   TB_ASSIGN_OR_RETURN(int64_t dim, WrapDim(IntAttr(call.attrs, 0), self.rank()));
-  if (!IsIndexDType(index.dtype)) return RuntimeError("scatter(): Expected dtype int32/int64 for index");
   if (!src.weak && src.dtype != self.dtype) return RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype");
+  if (index.numel() > 0 && !IsIndexDType(index.dtype)) return RuntimeError("scatter(): Expected dtype int32/int64 for index");
   if (index.numel() == 0) return Fresh(self.dtype, self.sizes);
   auto rank = [](const TensorMeta& m) { return std::max<int64_t>(m.rank(), 1); };
   if (rank(index) != rank(self)) return RuntimeError("Index tensor must have the same number of dimensions as self tensor");

@@ -98,7 +98,7 @@ Status CheckDTypes(const Call& call, DType compute) {
     case Op::k_floor_divide: return refuse_bool("div_floor_cpu");
     case Op::k_remainder: return refuse_bool("remainder_cpu");
     case Op::k_fmod: return refuse_bool("fmod_cpu");
-    case Op::k_pow: return refuse_bool("pow");
+    case Op::k_pow: return call.in(1).weak ? Status::Ok() : refuse_bool("pow");   // True ** True is left to the kernel
     case Op::k_abs: return refuse_bool("abs_cpu");
     case Op::k_floor: return refuse_bool("floor_vml_cpu");
     case Op::k_ceil: return refuse_bool("ceil_vml_cpu");

@@ -34,6 +34,7 @@ Result<Metas> Cat(const Call& call) {
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (static_cast<int64_t>(d) == dim) {
         sizes[d] += m.sizes[d];
+        if (sizes[d] > (int64_t{1} << 56)) return RuntimeError("Storage size calculation overflowed");
       } else if (m.sizes[d] != sizes[d]) {
         return RuntimeError(Format("Sizes of tensors must match except in dimension %lld. Expected size %lld but got size %lld for "
                                    "tensor number %zu in the list.", LL(dim), LL(sizes[d]), LL(m.sizes[d]), i));
@@ -79,7 +80,8 @@ Result<Metas> Repeat(const Call& call) {
   size_t added = sizes.size() - self.sizes.size();
   for (size_t i = 0; i < self.sizes.size(); ++i) {
     int64_t& s = sizes[added + i];
-    if (self.sizes[i] != 0 && std::abs(s) > (int64_t{1} << 56) / self.sizes[i]) {
+    int64_t most = (int64_t{1} << 56) / std::max<int64_t>(self.sizes[i], 1);
+    if (s > most || s < -most) {
       return RuntimeError("Storage size calculation overflowed with sizes=" + SizesText(sizes));
     }
     s *= self.sizes[i];
@@ -99,7 +101,7 @@ Result<Metas> Pad(const Call& call) {
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     size_t d = sizes.size() - 1 - i;
     for (int64_t p : {pad[2 * i], pad[2 * i + 1]}) {
-      if (std::abs(p) > (int64_t{1} << 56)) return RuntimeError("Storage size calculation overflowed");
+      if (p > (int64_t{1} << 56) || p < -(int64_t{1} << 56)) return RuntimeError("Storage size calculation overflowed");
     }
     sizes[d] += pad[2 * i] + pad[2 * i + 1];
     if (sizes[d] < 0 || self.sizes[d] + std::min<int64_t>(0, pad[2 * i]) < 0 || self.sizes[d] + std::min<int64_t>(0, pad[2 * i + 1]) < 0) {

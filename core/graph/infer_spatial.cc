@@ -6,6 +6,8 @@ namespace {
 
 long long LL(int64_t x) { return static_cast<long long>(x); }
 
+constexpr int64_t kLargest = int64_t{1} << 28;   // of a kernel size, stride, padding: their products fit
+
 int64_t At(const Sizes& list, size_t i) { return list.size() == 1 ? list[0] : list[i]; }
 
 Status CheckListSizes(const Call& call, std::initializer_list<size_t> attrs, size_t n) {
@@ -15,7 +17,7 @@ Status CheckListSizes(const Call& call, std::initializer_list<size_t> attrs, siz
       return RuntimeError(Format("%s: expected a list of %zu ints, got %s", std::string(call.name()).c_str(), n, SizesText(list).c_str()));
     }
     for (int64_t x : list) {
-      if (x > (int64_t{1} << 40) || x < -(int64_t{1} << 40)) return RuntimeError(std::string(call.name()) + ": integer out of range");
+      if (x > kLargest || x < -kLargest) return RuntimeError(std::string(call.name()) + ": integer out of range");
     }
   }
   return Status::Ok();
@@ -71,6 +73,7 @@ Result<Metas> Convolution(const Call& call, size_t n) {
   sizes.push_back(weight.sizes[0]);
   bool too_small = false;
   for (size_t i = 0; i < n; ++i) {
+    if (weight.sizes[i + 2] > kLargest) return RuntimeError("the kernel is too large");
     int64_t extent = full[i + 2] + 2 * At(padding, i);
     int64_t reach = At(dilation, i) * (weight.sizes[i + 2] - 1) + 1;
     padded.push_back(extent);

@@ -4,9 +4,10 @@
 namespace thirdbook {
 
 int64_t TensorMeta::numel() const {
-  int64_t n = 1;
-  for (int64_t size : sizes) n *= size;
-  return n;
+  // Unsigned: with a size of 0 among huge ones the product may pass through values that do not fit.
+  uint64_t n = 1;
+  for (int64_t size : sizes) n *= static_cast<uint64_t>(size);
+  return static_cast<int64_t>(n);
 }
 
 bool TensorMeta::IsContiguous() const {
@@ -20,17 +21,17 @@ bool TensorMeta::IsContiguous() const {
       }
       return false;
     }
-    expected *= sizes[i];
+    expected = static_cast<int64_t>(static_cast<uint64_t>(expected) * static_cast<uint64_t>(sizes[i]));
   }
   return true;
 }
 
 Sizes ContiguousStrides(const Sizes& sizes) {
   Sizes strides(sizes.size());
-  int64_t stride = 1;
+  uint64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= sizes[i] > 1 ? sizes[i] : 1;   // a size of 0 counts as 1, as in PyTorch
+    strides[i] = static_cast<int64_t>(stride);
+    stride *= sizes[i] > 1 ? static_cast<uint64_t>(sizes[i]) : 1;   // a size of 0 counts as 1, as in PyTorch
   }
   return strides;
 }

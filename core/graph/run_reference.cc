@@ -1,6 +1,7 @@
 // The reference executor: node by node, library kernels only.
 #include "graph/graph.h"
 #include "graph/shape.h"
+#include "tensor/convert.h"
 #include "tensor/kernels.h"
 
 namespace thirdbook {
@@ -31,7 +32,7 @@ Result<std::vector<Tensor>> RunReference(const Graph& graph, const std::vector<T
   for (size_t i = 0; i < last.size(); ++i) {
     if (last[i] < graph.nodes().size()) dying[last[i]].push_back(i);
   }
-  std::vector<const void*> foreign;   // storages that outputs must not share
+  std::vector<const void*> taken;   // storages that an output must not share: inputs', constants', earlier outputs'
   size_t next_input = 0;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
@@ -40,7 +41,7 @@ Result<std::vector<Tensor>> RunReference(const Graph& graph, const std::vector<T
       if (!value.defined()) return TypeError("an input of the graph is missing");
       TensorMeta meta = value.meta();
       meta.weak = node.metas[0].weak;
-      foreign.push_back(value.storage().get());
+      taken.push_back(value.storage().get());
       values[i].push_back(value.WithMeta(std::move(meta)));
     } else {
       std::vector<Tensor> operands;
@@ -56,11 +57,11 @@ Result<std::vector<Tensor>> RunReference(const Graph& graph, const std::vector<T
   for (ValueRef v : graph.outputs()) {
     Tensor value = values[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)];
     bool shared = false;
-    for (const void* storage : foreign) shared |= storage == value.storage().get();
+    for (const void* storage : taken) shared |= storage == value.storage().get();
     if (shared) {
-      TB_ASSIGN_OR_RETURN(std::vector<Tensor> copy, Execute(Op::k_clone, {value}, {}));
-      value = copy[0];
+      TB_ASSIGN_OR_RETURN(value, CopyLayout(value));
     }
+    taken.push_back(value.storage().get());
     TensorMeta meta = value.meta();
     meta.weak = false;
     outputs.push_back(value.WithMeta(std::move(meta)));

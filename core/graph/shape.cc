@@ -104,12 +104,14 @@ std::optional<Sizes> ViewStrides(const TensorMeta& meta, const Sizes& sizes) {
   int64_t rank = meta.rank();
   if (rank == 0) return strides;
   int64_t run_stride = meta.strides.back(), run_numel = 1, new_numel = 1;
+  // Overlapping layouts may have element counts times strides beyond int64; such a product equals no stride.
+  auto product = [](int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); };
   for (int64_t i = rank - 1; i >= 0; --i) {
     run_numel *= meta.sizes[i];
-    bool run_ends = i == 0 || (meta.sizes[i - 1] != 1 && meta.strides[i - 1] != run_numel * run_stride);
+    bool run_ends = i == 0 || (meta.sizes[i - 1] != 1 && meta.strides[i - 1] != product(run_numel, run_stride));
     if (!run_ends) continue;
     while (d >= 0 && (new_numel < run_numel || sizes[d] == 1)) {
-      strides[d] = new_numel * run_stride;
+      strides[d] = product(new_numel, run_stride);
       new_numel *= sizes[d];
       --d;
     }

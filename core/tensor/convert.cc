@@ -75,6 +75,16 @@ Result<Tensor> AsDType(const Tensor& source, DType dtype) {
   return out.WithMeta(std::move(shown));
 }
 
+Result<Tensor> CopyLayout(const Tensor& source) {
+  int64_t low, high, item = ItemSize(source.dtype());
+  Extent(source.meta(), &low, &high);
+  TB_ASSIGN_OR_RETURN(Tensor whole, Tensor::Empty(source.dtype(), {high - low}));
+  std::memcpy(whole.data(), static_cast<const char*>(source.storage()->data()) + low * item, static_cast<size_t>((high - low) * item));
+  TensorMeta meta = source.meta();
+  meta.offset -= low;
+  return whole.WithMeta(std::move(meta));
+}
+
 Result<Tensor> Zeros(DType dtype, Sizes sizes) {
   TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(dtype, std::move(sizes)));
   std::memset(out.data(), 0, out.storage()->bytes());

@@ -15,6 +15,9 @@ Result<Tensor> AsContiguous(const Tensor& source, DType dtype);
 // `source` itself when it has the dtype, in whatever layout; else converted.
 Result<Tensor> AsDType(const Tensor& source, DType dtype);
 
+// A fresh storage with the same layout (strides, overlaps); the offset starts anew.
+Result<Tensor> CopyLayout(const Tensor& source);
+
 // All elements 0.
 Result<Tensor> Zeros(DType dtype, Sizes sizes);
 

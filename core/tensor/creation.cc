@@ -29,12 +29,11 @@ void Arange(const Attrs& attrs, T* out, int64_t n) {
   }
 }
 
-// From both ends towards the middle, so that the last element is exactly `end`.
+// From both ends towards the middle, so that the last element is exactly `end`. Integers truncate the ends first.
 template <typename T>
 void Linspace(const Attrs& attrs, T* out, int64_t n) {
-  double start = FloatAttr(attrs, 0), end = FloatAttr(attrs, 1);
   using C = std::conditional_t<std::is_same_v<T, float>, float, double>;
-  C first = static_cast<C>(start), last = static_cast<C>(end);
+  C first = static_cast<C>(ConvertElement<T>(FloatAttr(attrs, 0))), last = static_cast<C>(ConvertElement<T>(FloatAttr(attrs, 1)));
   C step = n > 1 ? (last - first) / static_cast<C>(n - 1) : C(0);
   for (int64_t i = 0; i < n; ++i) {
     C value = i < n / 2 || n == 1 ? first + step * static_cast<C>(i) : last - step * static_cast<C>(n - i - 1);

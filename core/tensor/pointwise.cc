@@ -67,7 +67,7 @@ PointwiseLoop FindLoop(Op op, const Tensors& operands, const Attrs& attrs, DType
       double alpha = NumberOf(attrs[0]);
       if (alpha == 1) break;
       bool minus = op == Op::k_sub;
-      state->number = minus ? -alpha : alpha;
+      state->number = minus ? 0 - alpha : alpha;   // never -0
       state->integer = IsFloatAttr(attrs[0]) ? static_cast<int64_t>(alpha) : IntAttr(attrs, 0);
       if (minus) state->integer = WrapSub<int64_t>(0, state->integer);
       return FindAddScaledLoop(compute);
@@ -129,6 +129,10 @@ Result<Tensors> ExecutePointwise(Op op, const Tensors& operands, const Attrs& at
     }
     case Op::k_pow:
       if (operands[1].meta().weak) {
+        if (compute == DType::kBool) {   // x ** True is x, x ** False is 1
+          CopyElements(out, ScalarAsInt64(operands[1]) ? converted[0] : Tensor::WeakBool(true));
+          return Tensors{out};
+        }
         if (!IsFloating(compute) && ScalarAsInt64(operands[1]) < 0) {
           return RuntimeError("Integers to negative integer powers are not allowed.");
         }

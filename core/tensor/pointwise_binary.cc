@@ -127,9 +127,9 @@ PointwiseLoop ArithmeticLoop(Op op) {
     TB_CASE(add, WrapAdd(a, b));
     TB_CASE(sub, WrapSub(a, b));
     TB_CASE(mul, WrapMul(a, b));
-    // NaN on either side wins.
-    TB_CASE(maximum, (a != a || a > b) ? a : b);
-    TB_CASE(minimum, (a != a || a < b) ? a : b);
+    // NaN on either side wins; of equals (0 and -0) the first.
+    TB_CASE(maximum, (a != a || a >= b) ? a : b);
+    TB_CASE(minimum, (a != a || a <= b) ? a : b);
     default: break;
   }
   if constexpr (std::is_floating_point_v<T>) {

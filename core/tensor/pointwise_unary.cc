@@ -41,6 +41,7 @@ PointwiseLoop FloatingLoop(Op op) {
     TB_CASE(ceil, std::ceil(x));
     TB_CASE(round, std::rint(x));   // half to even
     TB_CASE(trunc, std::trunc(x));
+    TB_CASE(neg, -x);
     default: return nullptr;
   }
 }
@@ -60,9 +61,9 @@ void RoundDecimals(char* const* at, const int64_t* strides, int64_t count, LoopS
 template <typename T>
 PointwiseLoop NumericLoop(Op op) {
   switch (op) {
-    TB_CASE(neg, WrapSub(T(0), x));
     TB_CASE(square, WrapMul(x, x));
-    TB_CASE(relu, x <= T(0) ? T(0) : x);   // NaN stays
+    TB_CASE(relu, x < T(0) ? T(0) : x);   // NaN and -0 stay
+    case Op::k_neg: return &UnaryLoop<T, T, [](T x) -> T { return WrapSub(T(0), x); }>;
     case Op::k_abs:
       if constexpr (std::is_floating_point_v<T>) return &UnaryLoop<T, T, [](T x) -> T { return std::fabs(x); }>;
       else return &UnaryLoop<T, T, [](T x) -> T { return x < T(0) ? WrapSub(T(0), x) : x; }>;

@@ -214,7 +214,7 @@ Result<Tensors> ExecuteRandom(const KernelCall& call) {
       double low = call.op == Op::k_rand ? 0 : FloatAttr(call.attrs, 1), high = call.op == Op::k_rand ? 1 : FloatAttr(call.attrs, 2);
       DispatchFloating(meta.dtype, [&]<typename T>() {
         T from = static_cast<T>(low), width = static_cast<T>(high) - from;
-        for (int64_t i = 0; i < n; ++i) out.data<T>()[i] = Uniform<T>(generator) * width + from;
+        for (int64_t i = 0; i < n; ++i) out.data<T>()[i] = std::fma(Uniform<T>(generator), width, from);
       });
       break;
     }
