@@ -6,7 +6,14 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const kNotLinked = new Set([".bin", ".package-lock.json", ".thirdbook-lock.json", ".vite", ".vite-temp", "thirdbook"]);
+const kNotLinked = new Set([
+  ".bin",
+  ".package-lock.json",
+  ".thirdbook-lock.json",
+  ".vite",
+  ".vite-temp",
+  "thirdbook",
+]);
 
 export interface FreshProject {
   folder: string;
@@ -17,9 +24,13 @@ export interface FreshProject {
 
 export function makeProject(): FreshProject {
   const folder = mkdtempSync(join(tmpdir(), "thirdbook-project-"));
-  const answer = execFileSync("npm", ["pack", "--json", "--silent", "--ignore-scripts", "--pack-destination", folder], {
-    encoding: "utf8",
-  });
+  const answer = execFileSync(
+    "npm",
+    ["pack", "--json", "--silent", "--ignore-scripts", "--pack-destination", folder],
+    {
+      encoding: "utf8",
+    },
+  );
   const packed = JSON.parse(answer) as { filename: string; files: { path: string }[] }[];
   const [first] = packed;
   if (!first) throw new Error(`npm pack answered ${answer}`);
@@ -32,5 +43,9 @@ export function makeProject(): FreshProject {
     if (!kNotLinked.has(name)) symlinkSync(join(process.cwd(), "node_modules", name), join(modules, name));
   }
   writeFileSync(join(folder, "package.json"), '{ "name": "fresh", "private": true, "type": "module" }\n');
-  return { folder, files: first.files.map((file) => file.path), remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return {
+    folder,
+    files: first.files.map((file) => file.path),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }

@@ -9,5 +9,7 @@ const validate = new Ajv2020({ allErrors: true, strict: true, strictTypes: false
 
 /** The violations, one a line; empty for a valid report. */
 export function violationsOf(report: unknown): string[] {
-  return validate(report) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
+  return validate(report)
+    ? []
+    : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
 }

@@ -73,7 +73,10 @@ const here = (name) => new URL(name, import.meta.url);
 async function wantedText() {
   const { format, resolveConfig } = await import("prettier");
   const config = await resolveConfig(fileURLToPath(here("types.ts")));
-  return format(generate(JSON.parse(readFileSync(here("schema.json"), "utf8"))), { ...config, parser: "typescript" });
+  return format(generate(JSON.parse(readFileSync(here("schema.json"), "utf8"))), {
+    ...config,
+    parser: "typescript",
+  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

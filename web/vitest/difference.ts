@@ -52,8 +52,10 @@ export function close(a: number, b: number, tolerance: number): boolean {
 }
 
 function difference(path: string, eager: unknown, compiled: unknown, tolerance: number): string | null {
-  if (typeof eager === "number" && typeof compiled === "number" && close(eager, compiled, tolerance)) return null;
-  if (isFloat(eager) && isFloat(compiled) && close(Number(eager.repr), Number(compiled.repr), tolerance)) return null;
+  if (typeof eager === "number" && typeof compiled === "number" && close(eager, compiled, tolerance))
+    return null;
+  if (isFloat(eager) && isFloat(compiled) && close(Number(eager.repr), Number(compiled.repr), tolerance))
+    return null;
   if (Array.isArray(eager) && Array.isArray(compiled)) {
     for (let i = 0; i < Math.max(eager.length, compiled.length); ++i) {
       const found = difference(pathOf(path, eager[i] ?? compiled[i], i), eager[i], compiled[i], tolerance);
@@ -63,12 +65,19 @@ function difference(path: string, eager: unknown, compiled: unknown, tolerance: 
   }
   if (isRecord(eager) && isRecord(compiled)) {
     for (const key of new Set([...Object.keys(eager), ...Object.keys(compiled)])) {
-      const found = difference(key === "items" || key === "state" ? path : `${path}.${key}`, eager[key], compiled[key], tolerance);
+      const found = difference(
+        key === "items" || key === "state" ? path : `${path}.${key}`,
+        eager[key],
+        compiled[key],
+        tolerance,
+      );
       if (found !== null) return found;
     }
     return null;
   }
-  return eager === compiled ? null : `${path}: eager ${JSON.stringify(eager)}, compiled ${JSON.stringify(compiled)}`;
+  return eager === compiled
+    ? null
+    : `${path}: eager ${JSON.stringify(eager)}, compiled ${JSON.stringify(compiled)}`;
 }
 
 /** `globals` entry ["log", …] is globals.log; other items are numbered. */

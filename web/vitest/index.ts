@@ -17,8 +17,11 @@ export { Program, type Outcome, type ProgramOptions } from "./program.js";
 export { reportSerializer } from "./serializer.js";
 
 declare module "vitest" {
-  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- the shape must be Vitest's
-  interface Matchers<R extends void | Promise<void> = void | Promise<void>, T = unknown> extends ThirdbookMatchers<R> {}
+  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- Vitest asks for this shape
+  interface Matchers<
+    R extends void | Promise<void> = void | Promise<void>,
+    T = unknown,
+  > extends ThirdbookMatchers<R> {}
 }
 
 declare const __THIRDBOOK_PLAYGROUND__: string | undefined;
@@ -48,7 +51,10 @@ async function describeFailure(programs: readonly Program[]): Promise<string[]> 
   const playground = typeof __THIRDBOOK_PLAYGROUND__ === "string" ? __THIRDBOOK_PLAYGROUND__ : "";
   return Promise.all(
     programs.map(async (program) => {
-      const link = playground === "" ? "" : `\n${playground}${await encodeHash({ file: program.file, source: program.source })}`;
+      const link =
+        playground === ""
+          ? ""
+          : `\n${playground}${await encodeHash({ file: program.file, source: program.source })}`;
       return `report of ${program.file}: ${JSON.stringify(program.report)}${link}`;
     }),
   );

@@ -18,7 +18,9 @@ export interface ExpectedBreak {
   reason?: string | RegExp;
 }
 
-export type ExpectedMutation = Partial<Pick<Mutation, "kind" | "source" | "operation" | "before" | "after">> & { line?: number };
+export type ExpectedMutation = Partial<
+  Pick<Mutation, "kind" | "source" | "operation" | "before" | "after">
+> & { line?: number };
 
 export interface ThirdbookMatchers<R = unknown> {
   /** Compiled and eager give the same printed text, exception and final globals. */
@@ -61,7 +63,8 @@ export const matchers = {
     const breaks = breaksOf(reportOf(received));
     return {
       pass: breaks.length === 0,
-      message: () => (breaks.length === 0 ? "there is no graph break" : `graph breaks:\n${breaks.join("\n")}`),
+      message: () =>
+        breaks.length === 0 ? "there is no graph break" : `graph breaks:\n${breaks.join("\n")}`,
     };
   },
 
@@ -78,14 +81,18 @@ export const matchers = {
     return {
       pass,
       message: () =>
-        pass ? `there is a ${wanted}` : `no ${wanted}; ${list.length === 0 ? "there is none" : `there are:\n${list.join("\n")}`}`,
+        pass
+          ? `there is a ${wanted}`
+          : `no ${wanted}; ${list.length === 0 ? "there is none" : `there are:\n${list.join("\n")}`}`,
     };
   },
 
   toCompileTimes(received: unknown, times: number): Verdict {
     const report = reportOf(received);
     const actual = report.counters.compilations;
-    const why = report.compilations.map((item) => `  #${item.id} ${item.function}: ${item.trigger}`).join("\n");
+    const why = report.compilations
+      .map((item) => `  #${item.id} ${item.function}: ${item.trigger}`)
+      .join("\n");
     return {
       pass: actual === times,
       message: () => `compiled ${actual} times, expected ${times}:\n${why}`,
@@ -96,7 +103,8 @@ export const matchers = {
 
   toHaveMutations(received: unknown, expected: ExpectedMutation[]): Verdict {
     const ledger = reportOf(received).compilations.flatMap((compilation) => compilation.ledger);
-    const pass = ledger.length === expected.length && expected.every((wanted, index) => fits(ledger[index], wanted));
+    const pass =
+      ledger.length === expected.length && expected.every((wanted, index) => fits(ledger[index], wanted));
     return {
       pass,
       message: () => `the ledger is:\n${ledger.map(lineOf).join("\n") || "  (empty)"}`,
@@ -107,7 +115,9 @@ export const matchers = {
 
   toReplayAs(received: unknown, ledger: string[]): Verdict {
     const first = reportOf(received).compilations.find((compilation) => compilation.ledger.length > 0);
-    const actual = [...(first?.ledger ?? [])].sort((a, b) => a.order - b.order).map((entry) => `${entry.source} ${entry.operation}`);
+    const actual = [...(first?.ledger ?? [])]
+      .sort((a, b) => a.order - b.order)
+      .map((entry) => `${entry.source} ${entry.operation}`);
     return {
       pass: actual.length === ledger.length && actual.every((line, index) => line === ledger[index]),
       message: () => `the replay is:\n${actual.map((line) => `  ${line}`).join("\n") || "  (nothing)"}`,

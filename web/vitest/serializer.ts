@@ -6,7 +6,13 @@ import { printReport } from "../report/print.js";
 
 export const reportSerializer = {
   test(value: unknown): boolean {
-    return typeof value === "object" && value !== null && "compilations" in value && "counters" in value && "schema" in value;
+    return (
+      typeof value === "object" &&
+      value !== null &&
+      "compilations" in value &&
+      "counters" in value &&
+      "schema" in value
+    );
   },
   serialize(value: Report): string {
     return stable(printReport(value, ["graph", "guards", "ledger", "breaks"]));
@@ -15,5 +21,7 @@ export const reportSerializer = {
 
 /** Without addresses and without folders. */
 export function stable(text: string): string {
-  return text.replace(/\b0x[0-9a-f]{4,}\b/gi, "0x…").replace(/(?:[A-Za-z]:)?(?:\/[\w.@-]+)+\/([\w-]+\.py)\b/g, "$1");
+  return text
+    .replace(/\b0x[0-9a-f]{4,}\b/gi, "0x…")
+    .replace(/(?:[A-Za-z]:)?(?:\/[\w.@-]+)+\/([\w-]+\.py)\b/g, "$1");
 }

@@ -64,7 +64,15 @@ test("everything can be reached and left with the keyboard", async () => {
     if (name === "Program") await page.keyboard.press("Escape");
     reached.add(name);
   }
-  for (const name of ["Run", "Program", "Share", "Ledger, in replay order", "Guards", "Step of the story", "Output"]) {
+  for (const name of [
+    "Run",
+    "Program",
+    "Share",
+    "Ledger, in replay order",
+    "Guards",
+    "Step of the story",
+    "Output",
+  ]) {
     expect([...reached], name).toContain(name);
   }
 });
@@ -72,5 +80,9 @@ test("everything can be reached and left with the keyboard", async () => {
 test("a person can write in the editor while the page says what it is doing", async () => {
   const { page } = await site.page();
   await write(page, "x = 1\n");
-  await page.getByRole("status").filter({ hasText: /Downloading|Compiling|Starting|Installing|Ready/ }).first().waitFor();
+  await page
+    .getByRole("status")
+    .filter({ hasText: /Downloading|Compiling|Starting|Installing|Ready/ })
+    .first()
+    .waitFor();
 });

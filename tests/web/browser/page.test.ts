@@ -79,7 +79,13 @@ describe("the stepper", () => {
       await page.keyboard.press("ArrowRight");
     }
     const inOrder = seen.filter((text, index) => text !== seen[index - 1]);
-    expect(inOrder).toEqual(["not yet, not yet", "recorded, not yet", "recorded, recorded", "replayed, recorded", "replayed, replayed"]);
+    expect(inOrder).toEqual([
+      "not yet, not yet",
+      "recorded, not yet",
+      "recorded, recorded",
+      "replayed, recorded",
+      "replayed, replayed",
+    ]);
   });
 });
 
@@ -146,7 +152,13 @@ describe("a shared link", () => {
   });
 
   test.each([
-    ["script in its strings", encodeHash({ file: "a.py", source: "'</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>'" })],
+    [
+      "script in its strings",
+      encodeHash({
+        file: "a.py",
+        source: "'</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>'",
+      }),
+    ],
     ["a huge hash", Promise.resolve(`#v1=${"A".repeat(250_000)}`)],
     ["broken data", Promise.resolve("#v1=not!base64")],
     ["another version", Promise.resolve("#v9=AAAA")],
@@ -206,11 +218,15 @@ describe("a page that may not compile WebAssembly", () => {
 
 test("the shell without Pyodide stays under 200 kB compressed", async () => {
   const { page } = await site.page();
-  const names = await page.evaluate(() => performance.getEntriesByType("resource").map((entry) => entry.name));
+  const names = await page.evaluate(() =>
+    performance.getEntriesByType("resource").map((entry) => entry.name),
+  );
   const { gzipSync } = await import("node:zlib");
   const { kBuild } = await import("../../../wasm/toolchain/places.mjs");
   const own = names.filter((name) => /\/assets\/[^/]+\.(js|css)$/.test(name));
-  const sizes = own.map((name) => gzipSync(readFileSync(`${kBuild}/site/assets/${name.split("/").at(-1)}`)).length);
+  const sizes = own.map(
+    (name) => gzipSync(readFileSync(`${kBuild}/site/assets/${name.split("/").at(-1)}`)).length,
+  );
   expect(sizes.length).toBeGreaterThan(1);
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(200_000);
 });

@@ -9,7 +9,8 @@ import { kBuild } from "../../../wasm/toolchain/places.mjs";
 
 const kSite = join(kBuild, "site");
 const kFolder = "/some/folder/";
-export const kPolicy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; object-src 'none'";
+export const kPolicy =
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; object-src 'none'";
 const kTypes: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
@@ -75,7 +76,12 @@ export class Site {
 }
 
 export async function ready(page: Page): Promise<void> {
-  await page.getByRole("status").getByText("Ready", { exact: true }).or(page.getByText("Ready", { exact: true })).first().waitFor({ timeout: 120_000 });
+  await page
+    .getByRole("status")
+    .getByText("Ready", { exact: true })
+    .or(page.getByText("Ready", { exact: true }))
+    .first()
+    .waitFor({ timeout: 120_000 });
 }
 
 /** Replaces the program as a person would: click, select all, type. */
@@ -91,5 +97,8 @@ export async function run(page: Page): Promise<void> {
 }
 
 export function output(page: Page): Promise<string> {
-  return page.locator(".output pre.stdout").allInnerTexts().then((parts) => parts.join(""));
+  return page
+    .locator(".output pre.stdout")
+    .allInnerTexts()
+    .then((parts) => parts.join(""));
 }

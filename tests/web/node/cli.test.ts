@@ -21,7 +21,11 @@ function write(name: string, text: string): string {
 }
 
 function thirdbook(words: string[], input = ""): { status: number | null; stdout: string; stderr: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [kMain, ...words], { cwd: folder, input, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [kMain, ...words], {
+    cwd: folder,
+    input,
+    encoding: "utf8",
+  });
   return { status, stdout, stderr };
 }
 
@@ -33,7 +37,10 @@ describe("usage errors are one line on stderr and status 2", () => {
     [["run", "missing.py"], /missing\.py does not exist/],
     [["run", "."], /\. is a folder/],
     [["run", "a.py", "b"], /b: put the program's own arguments after --/],
-    [["run", "a.py", "--backend", "cuda"], /--backend cuda is not known: use auto, wasm, webgpu, eager or reference/],
+    [
+      ["run", "a.py", "--backend", "cuda"],
+      /--backend cuda is not known: use auto, wasm, webgpu, eager or reference/,
+    ],
     [["run", "a.py", "--print", "graph,gards"], /--print gards is not known: use graph, guards/],
     [["run", "a.py", "--colour"], /--colour/],
     [["run", "a.py", "--report"], /--report/],
@@ -77,7 +84,9 @@ describe("a program runs as python would run it", () => {
   test("a syntax error is Python's own message and status 1", () => {
     write("broken.py", "def f(:\n");
     const { status, stderr } = thirdbook(["run", "broken.py"]);
-    expect(stderr).toMatch(/^ {2}File ".*broken\.py", line 1\n {4}def f\(:\n.*\nSyntaxError: invalid syntax\n$/);
+    expect(stderr).toMatch(
+      /^ {2}File ".*broken\.py", line 1\n {4}def f\(:\n.*\nSyntaxError: invalid syntax\n$/,
+    );
     expect(status).toBe(1);
   });
 
@@ -95,7 +104,10 @@ describe("a program runs as python would run it", () => {
   });
 
   test("endless recursion is a RecursionError, not a dead interpreter", () => {
-    write("deep.py", "class A:\n    def __getattr__(self, n): return getattr(self, n + 'x')\ntry: A().q\nexcept RecursionError: print('caught')\n");
+    write(
+      "deep.py",
+      "class A:\n    def __getattr__(self, n): return getattr(self, n + 'x')\ntry: A().q\nexcept RecursionError: print('caught')\n",
+    );
     expect(thirdbook(["run", "deep.py"])).toMatchObject({ status: 0, stdout: "caught\n" });
   });
 });
@@ -104,7 +116,14 @@ describe("day16", () => {
   const kProgram = join(process.cwd(), "examples/day16.py");
 
   test("prints its result, and --print goes to stderr", () => {
-    const { status, stdout, stderr } = thirdbook(["run", kProgram, "--print", "graph,ledger", "--report", "out.json"]);
+    const { status, stdout, stderr } = thirdbook([
+      "run",
+      kProgram,
+      "--print",
+      "graph,ledger",
+      "--report",
+      "out.json",
+    ]);
     expect(stdout).toBe(kDay16Output);
     expect(status).toBe(0);
     expect(stderr).toMatch(/mul\(/);
@@ -124,15 +143,24 @@ describe("day16", () => {
   test("explain prints graph, breaks, guards and ledger", () => {
     const { stdout, stderr } = thirdbook(["explain", kProgram]);
     expect(stdout).toBe(kDay16Output);
-    for (const title of ["graph", "graph breaks", "guards", "ledger"]) expect(stderr).toMatch(new RegExp(`^ {2}${title}$`, "m"));
+    for (const title of ["graph", "graph breaks", "guards", "ledger"])
+      expect(stderr).toMatch(new RegExp(`^ {2}${title}$`, "m"));
   });
 
   test.each(["auto", "wasm", "eager", "reference"])("gives the same with --backend %s", (backend) => {
-    expect(thirdbook(["run", kProgram, "--backend", backend])).toMatchObject({ status: 0, stdout: kDay16Output, stderr: "" });
+    expect(thirdbook(["run", kProgram, "--backend", backend])).toMatchObject({
+      status: 0,
+      stdout: kDay16Output,
+      stderr: "",
+    });
   });
 
   test("agrees with eager under --verify", () => {
-    expect(thirdbook(["run", kProgram, "--verify"])).toMatchObject({ status: 0, stdout: kDay16Output, stderr: "" });
+    expect(thirdbook(["run", kProgram, "--verify"])).toMatchObject({
+      status: 0,
+      stdout: kDay16Output,
+      stderr: "",
+    });
   });
 });
 

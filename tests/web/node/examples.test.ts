@@ -28,7 +28,9 @@ describe("day16", () => {
     expect(program).toCompileTimes(1);
     const [compilation] = program.report.compilations as [Report["compilations"][0]];
     const [graph] = compilation.graphs as [(typeof compilation.graphs)[0]];
-    expect(graph.nodes.filter((node) => node.op !== "input" && node.op !== "constant").map((node) => node.op)).toEqual(["mul"]);
+    expect(
+      graph.nodes.filter((node) => node.op !== "input" && node.op !== "constant").map((node) => node.op),
+    ).toEqual(["mul"]);
     expect(graph.outputs).toHaveLength(1);
     expect(JSON.stringify(graph)).not.toMatch(/calls|log/);
     const line = (text: string) => source.split("\n").findIndex((candidate) => candidate.includes(text)) + 1;
@@ -42,7 +44,9 @@ describe("day16", () => {
   });
 
   test("compiles once for a thousand calls", ({ python }) => {
-    const program = python.program(`${source}\nfor _ in range(998):\n    m(torch.ones(4))\nprint(m.calls, len(log), log[-1])\n`);
+    const program = python.program(
+      `${source}\nfor _ in range(998):\n    m(torch.ones(4))\nprint(m.calls, len(log), log[-1])\n`,
+    );
     expect(program).toCompileTimes(1);
     expect(program.compiled().stdout).toBe(`${kDay16Output}1000 1000 1000\n`);
   });

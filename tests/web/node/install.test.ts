@@ -2,7 +2,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { loadPyodide } from "pyodide";
 import { beforeAll, describe, expect, test } from "vitest";
-import { doctor, install, lockEntry, ThirdbookError, type InstallEvent, type Pyodide } from "../../../build/npm/lib/index.js";
+import {
+  doctor,
+  install,
+  lockEntry,
+  ThirdbookError,
+  type InstallEvent,
+  type Pyodide,
+} from "../../../build/npm/lib/index.js";
 import { wheel } from "../../../build/npm/lib/wheel_file.js";
 
 const kName = "thirdbook-0.1.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl";
@@ -11,7 +18,8 @@ const kName = "thirdbook-0.1.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl";
 function otherHost(python: string, abi: string): Pyodide {
   return {
     version: "0.0.0",
-    runPython: (code: string) => (code.includes("_thirdbook_facts") ? `${python}|emscripten|${abi}` : code === "dict()" ? {} : false),
+    runPython: (code: string) =>
+      code.includes("_thirdbook_facts") ? `${python}|emscripten|${abi}` : code === "dict()" ? {} : false,
     runPythonAsync: () => Promise.reject(new Error("not asked for")),
     unpackArchive: () => {
       throw new Error("nothing may be unpacked");
@@ -40,13 +48,17 @@ describe("install refuses", () => {
   });
 
   test("another Python, before fetching anything", async () => {
-    const failure = await failureOf(install(otherHost("3.13.2", "2025_0"), { wheelURL: `http://nowhere.invalid/${kName}` }));
+    const failure = await failureOf(
+      install(otherHost("3.13.2", "2025_0"), { wheelURL: `http://nowhere.invalid/${kName}` }),
+    );
     expect(failure.code).toBe("wrong-python");
     expect(failure.message).toMatch(/CPython 3\.14.*Python 3\.13\.2/);
   });
 
   test("another ABI, before fetching anything", async () => {
-    const failure = await failureOf(install(otherHost("3.14.0", "2025_9"), { wheelURL: `http://nowhere.invalid/${kName}` }));
+    const failure = await failureOf(
+      install(otherHost("3.14.0", "2025_9"), { wheelURL: `http://nowhere.invalid/${kName}` }),
+    );
     expect(failure.code).toBe("wrong-abi");
     expect(failure.message).toMatch(/pyemscripten_2026_0_wasm32.*pyemscripten_2025_9_wasm32/);
   });
@@ -68,7 +80,9 @@ describe("install in this Pyodide", () => {
   });
 
   test("says that a wheel is cut short", async () => {
-    const failure = await failureOf(install(pyodide, { wheelURL: kName, wheelBytes: bytes.slice(0, bytes.length / 2) }));
+    const failure = await failureOf(
+      install(pyodide, { wheelURL: kName, wheelBytes: bytes.slice(0, bytes.length / 2) }),
+    );
     expect(failure.code).toBe("wheel-corrupt");
   });
 
@@ -86,17 +100,23 @@ describe("install in this Pyodide", () => {
   });
 
   test("says that an extension module is no WebAssembly", async () => {
-    const failure = await failureOf(install(pyodide, { wheelURL: kName, wheelBytes: storedWheel("not wasm at all") }));
+    const failure = await failureOf(
+      install(pyodide, { wheelURL: kName, wheelBytes: storedWheel("not wasm at all") }),
+    );
     expect(failure.code).toBe("wasm-corrupt");
   });
 
   test("says that an extension module is broken WebAssembly", async () => {
-    const failure = await failureOf(install(pyodide, { wheelURL: kName, wheelBytes: storedWheel("\0asm\x01\0\0\0\x63\x05") }));
+    const failure = await failureOf(
+      install(pyodide, { wheelURL: kName, wheelBytes: storedWheel("\0asm\x01\0\0\0\x63\x05") }),
+    );
     expect(failure.code).toBe("wasm-corrupt");
   });
 
   test("leaves nothing behind after all of these", () => {
-    expect(pyodide.runPython("import importlib.util; importlib.util.find_spec('thirdbook') is None")).toBe(true);
+    expect(pyodide.runPython("import importlib.util; importlib.util.find_spec('thirdbook') is None")).toBe(
+      true,
+    );
   });
 
   test("works, reports progress in order, and is idempotent", async () => {
@@ -134,7 +154,10 @@ describe("lockEntry", () => {
 /** A small wheel, uncompressed, whose extension module is `text`. */
 function storedWheel(text: string): Uint8Array {
   const files: [string, Uint8Array][] = [
-    ["thirdbook-0.1.0.dist-info/WHEEL", new TextEncoder().encode("Wheel-Version: 1.0\nTag: cp314-cp314-pyemscripten_2026_0_wasm32\n")],
+    [
+      "thirdbook-0.1.0.dist-info/WHEEL",
+      new TextEncoder().encode("Wheel-Version: 1.0\nTag: cp314-cp314-pyemscripten_2026_0_wasm32\n"),
+    ],
     ["thirdbook/_core.cpython-314-wasm32-emscripten.so", Uint8Array.from(text, (c) => c.charCodeAt(0))],
   ];
   const parts: Uint8Array[] = [];

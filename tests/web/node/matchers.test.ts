@@ -8,7 +8,10 @@ const report = JSON.parse(readFileSync("tests/web/fixtures/day16.report.json", "
 
 function programWith(eager: Partial<Outcome>, compiled: Partial<Outcome>): Program {
   const base: Outcome = { stdout: "", error: null, globals: [], report };
-  return new Program((_source, _file, enabled) => JSON.stringify({ ...base, ...(enabled ? compiled : eager) }), "pass");
+  return new Program(
+    (_source, _file, enabled) => JSON.stringify({ ...base, ...(enabled ? compiled : eager) }),
+    "pass",
+  );
 }
 
 const number = (repr: string) => ({ kind: "scalar" as const, type: "float", repr });
@@ -30,14 +33,26 @@ describe("toMatchEager", () => {
   test("sees a difference in aliasing", () => {
     const list = { kind: "object" as const, type: "list", items: [] };
     const program = programWith(
-      { globals: [["a", list], ["b", { kind: "same", object: 0 }]] },
-      { globals: [["a", list], ["b", list]] },
+      {
+        globals: [
+          ["a", list],
+          ["b", { kind: "same", object: 0 }],
+        ],
+      },
+      {
+        globals: [
+          ["a", list],
+          ["b", list],
+        ],
+      },
     );
     expect(matchers.toMatchEager(program).pass).toBe(false);
   });
 
   test("compares printed numbers within the tolerance and other text exactly", () => {
-    expect(matchers.toMatchEager(programWith({ stdout: "y 1.0000001\n" }, { stdout: "y 1.0\n" })).pass).toBe(true);
+    expect(matchers.toMatchEager(programWith({ stdout: "y 1.0000001\n" }, { stdout: "y 1.0\n" })).pass).toBe(
+      true,
+    );
     expect(matchers.toMatchEager(programWith({ stdout: "y 1.0\n" }, { stdout: "z 1.0\n" })).pass).toBe(false);
   });
 

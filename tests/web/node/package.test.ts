@@ -12,7 +12,10 @@ beforeAll(() => {
 afterAll(() => project.remove());
 
 function node(...words: string[]): { status: number | null; stdout: string; stderr: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, words, { cwd: project.folder, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, words, {
+    cwd: project.folder,
+    encoding: "utf8",
+  });
   return { status, stdout, stderr };
 }
 
@@ -21,7 +24,9 @@ describe("the tarball", () => {
     const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
       exports: Record<string, string | Record<string, string>>;
     };
-    const targets = Object.values(exports).flatMap((value) => (typeof value === "string" ? [value] : Object.values(value)));
+    const targets = Object.values(exports).flatMap((value) =>
+      typeof value === "string" ? [value] : Object.values(value),
+    );
     for (const target of targets.filter((path) => !path.includes("*"))) {
       expect(project.files).toContain(target.replace("./", ""));
     }

@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { violationsOf } from "../schema.js";
 
-const sample = JSON.parse(readFileSync("tests/web/fixtures/day16.report.json", "utf8")) as Record<string, unknown>;
+const sample = JSON.parse(readFileSync("tests/web/fixtures/day16.report.json", "utf8")) as Record<
+  string,
+  unknown
+>;
 
 describe("the report's schema", () => {
   test("accepts the sample report", () => {
@@ -28,7 +31,9 @@ describe("the report's schema", () => {
   });
 
   test("has generated types that are up to date", () => {
-    const { status, stderr } = spawnSync(process.execPath, ["web/report/generate.mjs", "--check"], { encoding: "utf8" });
+    const { status, stderr } = spawnSync(process.execPath, ["web/report/generate.mjs", "--check"], {
+      encoding: "utf8",
+    });
     expect(stderr).toBe("");
     expect(status).toBe(0);
   });

@@ -11,7 +11,13 @@ const report = JSON.parse(readFileSync("tests/web/fixtures/day16.report.json", "
 const compilation = report.compilations[0] as Report["compilations"][0];
 
 describe("places in the source", () => {
-  const span = (line: number, col: number, endLine: number, endCol: number): Span => ({ file: "/a/x.py", line, col, endLine, endCol });
+  const span = (line: number, col: number, endLine: number, endCol: number): Span => ({
+    file: "/a/x.py",
+    line,
+    col,
+    endLine,
+    endCol,
+  });
 
   test("meet when their columns overlap on one line, and not when they only touch", () => {
     expect(overlaps(span(3, 4, 3, 9), span(3, 8, 3, 12))).toBe(true);
@@ -47,7 +53,9 @@ describe("the one selection", () => {
     expect(linkedOps("original")).toContain("STORE_ATTR");
     expect(linkedOps("original")).not.toContain("RETURN_VALUE");
     expect(linkedOps("rewritten")).toContain("STORE_ATTR");
-    const guards = compilation.guards.filter((guard) => model.linked([spanOfLine(compilation.file, guard.line)]));
+    const guards = compilation.guards.filter((guard) =>
+      model.linked([spanOfLine(compilation.file, guard.line)]),
+    );
     expect(guards.map((guard) => guard.source)).toContain("L['self'].calls");
   });
 });

@@ -1,0 +1,133 @@
+// The packed tarball in a fresh project, in Chromium: a plain page, a page built by Vite, a worker, the view.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { spawnSync } from "node:child_process";
+import { extname, join } from "node:path";
+import { chromium, type Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { examples, kDay16Output } from "../examples.js";
+import { makeProject, type FreshProject } from "../packed.js";
+
+const kSource = examples.find(({ file }) => file === "day16.py")?.source ?? "";
+const kTypes: Record<string, string> = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".mjs": "text/javascript",
+  ".wasm": "application/wasm",
+  ".json": "application/json",
+};
+
+let project: FreshProject;
+let browser: Browser;
+let base: string;
+const server = createServer((request, response) => {
+  const file = join(project.folder, new URL(request.url ?? "/", "http://localhost").pathname);
+  if (!existsSync(file)) return response.writeHead(404).end();
+  const headers = { "content-type": kTypes[extname(file)] ?? "application/octet-stream" };
+  return response.writeHead(200, headers).end(readFileSync(file));
+});
+
+beforeAll(async () => {
+  project = makeProject();
+  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+  const address = server.address();
+  base = `http://localhost:${typeof address === "object" && address ? address.port : 0}`;
+  browser = await chromium.launch({
+    executablePath: process.env["THIRDBOOK_CHROMIUM"] || "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
+});
+afterAll(async () => {
+  await browser.close();
+  server.close();
+  project.remove();
+});
+
+function write(name: string, text: string): void {
+  writeFileSync(join(project.folder, name), text);
+}
+
+/** Opens the page and waits for the title that its script sets at its end. */
+async function titleOf(path: string): Promise<string> {
+  const page = await browser.newPage();
+  page.on("pageerror", (error) => page.evaluate((text) => (document.title = `error ${text}`), error.message));
+  await page.goto(`${base}/${path}`);
+  await page.waitForFunction(() => document.title !== "", undefined, { timeout: 120_000 });
+  const title = await page.title();
+  await page.close();
+  return title;
+}
+
+const kBody = `
+const pyodide = await loadPyodide({ indexURL: INDEX });
+let printed = "";
+pyodide.setStdout({ batched: (line) => (printed += line + "\\n") });
+const thirdbook = await install(pyodide, { torchAlias: true });
+pyodide.runPython(${JSON.stringify(kSource)});
+document.title = JSON.stringify({ printed, compilations: thirdbook.report().counters.compilations });
+`;
+const kExpected = JSON.stringify({ printed: kDay16Output, compilations: 1 });
+
+describe("the package in Chromium", () => {
+  test("works in a plain page with a module script", async () => {
+    const script = `import { loadPyodide } from "./node_modules/pyodide/pyodide.mjs";
+import { install } from "./node_modules/thirdbook/build/npm/lib/index.js";
+${kBody.replace("INDEX", '"/node_modules/pyodide/"')}`;
+    write("plain.html", `<!doctype html><title></title><script type="module">${script}</script>`);
+    expect(await titleOf("plain.html")).toBe(kExpected);
+  });
+
+  test("works in a page that Vite has built, the wheel being an asset", async () => {
+    mkdirSync(join(project.folder, "src"), { recursive: true });
+    write("built.html", '<!doctype html><title></title><script type="module" src="./src/built.js"></script>');
+    write(
+      "src/built.js",
+      `import { install } from "thirdbook";
+const { loadPyodide } = await import(/* @vite-ignore */ "/node_modules/pyodide/pyodide.mjs");
+${kBody.replace("INDEX", '"/node_modules/pyodide/"')}`,
+    );
+    write(
+      "vite.config.js",
+      `export default { base: "./", build: { target: "es2022", rollupOptions: { input: "built.html" } } };\n`,
+    );
+    const { status, stderr } = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
+      cwd: project.folder,
+      encoding: "utf8",
+    });
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    expect(await titleOf("dist/built.html")).toBe(kExpected);
+  });
+
+  test("runs a program in a worker and shows its report with mount", async () => {
+    write(
+      "worker.js",
+      `import { serve } from "./node_modules/thirdbook/build/npm/lib/worker.js";\nserve(self);\n`,
+    );
+    const script = `import { Session } from "./node_modules/thirdbook/build/npm/lib/index.js";
+import { mount } from "./node_modules/thirdbook/build/npm/view/index.js";
+const session = new Session({
+  makeWorker: () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }),
+  pyodideURL: new URL("./node_modules/pyodide/", document.baseURI).href,
+});
+const source = ${JSON.stringify(kSource)};
+const { stdout, report } = await session.run(source, { file: "day16.py" });
+const view = mount(document.body, report, { source, file: "day16.py" });
+const shadow = document.body.lastElementChild.shadowRoot;
+const headings = [...shadow.querySelectorAll("h3")].map((heading) => heading.textContent);
+view.destroy();
+document.title = JSON.stringify({ stdout, headings, left: document.body.children.length });
+session.stop();`;
+    write("view.html", `<!doctype html><title></title><body></body><script type="module">${script}</script>`);
+    const result = JSON.parse(await titleOf("view.html")) as {
+      stdout: string;
+      headings: string[];
+      left: number;
+    };
+    expect(result.stdout).toBe(kDay16Output);
+    expect(result.headings).toEqual(
+      expect.arrayContaining(["Graph", "Guards", "Ledger", "Bytecode", "Kernels"]),
+    );
+    expect(result.left).toBe(1);
+  });
+});
