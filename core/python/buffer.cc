@@ -166,10 +166,10 @@ PyObject* FromBuffer(PyObject*, PyObject* object) {
 // frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)
 PyObject* FromRawBuffer(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"buffer", "dtype", "count", "offset", "requires_grad", nullptr};
-  PyObject *object, *dtype_object;
+  PyObject *object, *dtype_object = Py_None;
   long long count = -1, offset = 0;
   int requires_grad = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O$OLLp:frombuffer", const_cast<char**>(keywords), &object,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OLLp:frombuffer", const_cast<char**>(keywords), &object,
                                    &dtype_object, &count, &offset, &requires_grad)) {
     return nullptr;
   }

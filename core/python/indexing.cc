@@ -99,7 +99,11 @@ class Decomposer {
     item->kind = Kind::kTensor;
     if (!resolver_.Resolve(object, &item->handle)) {
       if (PyErr_Occurred()) return false;
-      if (!PySequence_Check(object) || PyUnicode_Check(object) || PyBytes_Check(object)) {
+      if (PyUnicode_Check(object)) {
+        PyErr_SetString(PyExc_TypeError, "new(): invalid data type 'str'");
+        return false;
+      }
+      if (!PySequence_Check(object) || PyBytes_Check(object)) {
         PyErr_Format(PyExc_IndexError,
                      "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
                      "valid indices (got %s)",
@@ -348,14 +352,13 @@ int TensorSetItem(PyObject* self, PyObject* key, PyObject* value) {
     source = resolver.tensors[static_cast<size_t>(handle)];
   } else if (PyErr_Occurred()) {
     return -1;
-  } else if (index != nullptr && (PyList_Check(value) || PyTuple_Check(value))) {
-    if (!TensorFromData(value, tensor.dtype(), &source)) return -1;
   } else {
     PyErr_Format(PyExc_TypeError, "can't assign a %s to a torch.%sTensor", Py_TYPE(value)->tp_name,
                  std::string(DTypeScalarName(tensor.dtype())).c_str());
     return -1;
   }
   Status status;
+  if (!CheckOverlap(tensor, {source})) return -1;
   if (index == nullptr) {
     status = CopyInto(tensor, DropLeadingOnes(std::move(source), tensor.meta().rank()));
   } else {

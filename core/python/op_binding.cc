@@ -192,7 +192,7 @@ bool BindTensor(const OpFunctionObject* function, size_t index, PyObject* object
   if (PyErr_Occurred()) return false;
   bool number_allowed =
       function->info->op_class == OpClass::kPointwise
-          ? (index > 0 || function->reflected || parameter.name != "self")
+          ? (index > 0 || function->info->parameters.size() > 1)
           : parameter.name == "value" || parameter.name == "src" || parameter.name == "values";
   if (number_allowed && IsNumber(object)) {
     handle = resolver.WeakConstant(object);

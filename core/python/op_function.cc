@@ -23,7 +23,8 @@ bool grad_enabled = true;
 namespace {
 
 PyObject* ops_module = nullptr;
-PyObject* op_lookup = nullptr;  // _core._op_function, for pickles
+PyObject* linalg_error = nullptr;  // torch.linalg.LinAlgError
+PyObject* op_lookup = nullptr;     // _core._op_function, for pickles
 
 // In-place forms that PyTorch has beside those of pointwise ops.
 constexpr std::string_view kInPlaceOthers[] = {"tril",      "triu",    "cumsum",      "cumprod",  "index_put",
@@ -165,24 +166,6 @@ PyType_Spec op_spec = {"thirdbook.OpFunction", sizeof(OpFunctionObject), 0,
                        op_slots};
 PyMethodDef lookup_def = {"_op_function", OpLookup, METH_O, nullptr};
 
-bool WriteOut(PyObject* target, const Tensor& result) {
-  if (!CheckWritable(target)) return false;
-  Tensor& tensor = reinterpret_cast<TensorObject*>(target)->tensor;
-  if (!CanCast(result.dtype(), tensor.dtype())) {
-    PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
-                 std::string(DTypeScalarName(result.dtype())).c_str(),
-                 std::string(DTypeScalarName(tensor.dtype())).c_str());
-    return false;
-  }
-  if (tensor.sizes() != result.sizes()) {
-    auto fresh = Tensor::Empty(tensor.dtype(), result.sizes());
-    if (!fresh.ok()) return RaiseStatus(fresh.status()) != nullptr;
-    tensor = std::move(*fresh);
-  }
-  Status status = CopyInto(tensor, result);
-  return status.ok() || RaiseStatus(status) != nullptr;
-}
-
 }  // namespace
 
 const Attrs& DefaultAttrs(Op op) {
@@ -200,6 +183,10 @@ const Attrs& DefaultAttrs(Op op) {
 
 PyObject* RaiseStatus(const Status& status) {
   PyObject* kind = PyExc_RuntimeError;
+  if (status.message().compare(0, 7, "linalg.") == 0 &&
+      status.message().find("could not be completed") != std::string::npos) {
+    kind = linalg_error;
+  }
   switch (status.kind()) {
     case ErrorKind::kType: kind = PyExc_TypeError; break;
     case ErrorKind::kValue: kind = PyExc_ValueError; break;
@@ -252,21 +239,6 @@ PyObject* WrapOutputs(std::vector<Tensor> outputs) {
   return result.release();
 }
 
-bool CheckWritable(PyObject* target) {
-  if (!grad_enabled || !reinterpret_cast<TensorObject*>(target)->requires_grad) return true;
-  PyErr_SetString(PyExc_RuntimeError,
-                  "a leaf Variable that requires grad is being used in an in-place operation.");
-  return false;
-}
-
-bool WriteInPlace(PyObject* target, const Tensor& result) {
-  if (!CheckWritable(target)) return false;
-  const Tensor& tensor = AsTensor(target);
-  Status status = CheckInPlace(tensor.meta(), result.meta());
-  if (status.ok()) status = CopyInto(tensor, result);
-  return status.ok() || RaiseStatus(status) != nullptr;
-}
-
 PyObject* CallOpEagerly(const OpFunctionObject* function, PyObject* const* args, Py_ssize_t nargs,
                         PyObject* kwnames) {
   EagerResolver resolver;
@@ -300,6 +272,14 @@ PyObject* CallOpEagerly(const OpFunctionObject* function, PyObject* const* args,
     for (OperandHandle handle : call.operands) {
       operands.push_back(handle < 0 ? Tensor() : resolver.tensors[static_cast<size_t>(handle)]);
     }
+  }
+  if (target != nullptr && function->info->op_class != OpClass::kView &&
+      !CheckOverlap(operands[0], operands)) {
+    return nullptr;
+  }
+  if (function->info->op_class == OpClass::kPointwise && resolver.first == nullptr) {
+    return PyErr_Format(PyExc_TypeError, "%U(): argument 'input' (position 1) must be Tensor, not %s",
+                        function->name, nargs > 0 ? Py_TYPE(args[0])->tp_name : "number");
   }
   if (target != nullptr && call.op == Op::k_copy) {
     if (!CheckWritable(target)) return nullptr;
@@ -360,6 +340,9 @@ bool InitOpFunctions(PyObject* module) {
     return false;
   }
   PyRef module_name = PyRef::Steal(PyModule_GetNameObject(module));
+  linalg_error = PyErr_NewException("thirdbook._LinAlgError", PyExc_RuntimeError, nullptr);
+  if (linalg_error == nullptr || PyModule_AddObjectRef(module, "_LinAlgError", linalg_error) < 0)
+    return false;
   ops_module = PyModule_New("thirdbook._core.ops");
   op_lookup = module_name ? PyCFunction_NewEx(&lookup_def, nullptr, module_name.get()) : nullptr;
   if (ops_module == nullptr || op_lookup == nullptr || PyModule_AddObjectRef(module, "ops", ops_module) < 0 ||

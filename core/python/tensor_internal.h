@@ -4,6 +4,8 @@
 //   op_binding.cc     arguments -> BoundCall           tensor_members.cc   its properties and methods
 //   op_function.cc    OpFunction, eager calls          tensor_data.cc      Python data <-> elements
 //   indexing.cc       x[key], x[key] = value           buffer.cc           buffer protocol, both ways
+//   fast_binary.cc    + - * / the short way
+//   in_place.cc       x += y, out=                     random_state.cc     the generator's state
 //
 // Conventions of the C API edge: NULL / -1 / false with an exception set; PyRef owns.
 #pragma once
@@ -65,14 +67,23 @@ class EagerResolver final : public OperandResolver {
   PyObject* first = nullptr;  // the Python objects of the first operand and of `out`, borrowed
   PyObject* last = nullptr;
 };
+const Attrs& DefaultAttrs(Op op);
 // The outputs as Python objects: one tensor, or a tuple.
 PyObject* WrapOutputs(std::vector<Tensor> outputs);
+// ---- fast_binary.cc
+// Computes + - * / and comparisons where that needs no checks; false (no exception) where it does not apply.
+bool TryFastBinary(Op op, PyObject* a, PyObject* b, Tensor* out);
+
+// ---- in_place.cc
 // Writes `result` into the tensor object as an in-place op does (dtype, sizes, leaf checks); false with an
 // exception set.
 bool WriteInPlace(PyObject* target, const Tensor& result);
+// The same for `out=`; an `out` of other sizes gets memory of its own.
+bool WriteOut(PyObject* target, const Tensor& result);
+// Refuses a target whose elements share memory, or that shares part of its memory with an operand.
+bool CheckOverlap(const Tensor& target, const std::vector<Tensor>& operands);
 // Complains where a leaf that requires grad would be written while gradients are on.
 bool CheckWritable(PyObject* target);
-const Attrs& DefaultAttrs(Op op);
 
 // ---- op_binding.cc
 bool AsSizes(PyObject* object, Sizes* out);  // list or tuple of ints; false, no exception, when it is not one

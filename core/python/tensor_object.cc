@@ -118,7 +118,16 @@ PyObject* NotImplementedOrError() {
 }
 
 template <Op op>
+constexpr bool kHasFastWay =
+    op == Op::k_add || op == Op::k_sub || op == Op::k_mul || op == Op::k_div || op == Op::k_eq ||
+    op == Op::k_ne || op == Op::k_lt || op == Op::k_le || op == Op::k_gt || op == Op::k_ge;
+
+template <Op op>
 PyObject* Binary(PyObject* a, PyObject* b) {
+  if constexpr (kHasFastWay<op>) {
+    Tensor result;
+    if (TryFastBinary(op, a, b, &result)) return WrapTensor(std::move(result));
+  }
   std::vector<Tensor> operands;
   operands.reserve(2);
   if (!Operand(a, &operands) || !Operand(b, &operands)) return NotImplementedOrError();
@@ -142,6 +151,7 @@ PyObject* InPlace(PyObject* a, PyObject* b) {
   std::vector<Tensor> operands;
   operands.reserve(2);
   if (!IsTensor(a) || !Operand(a, &operands) || !Operand(b, &operands)) return NotImplementedOrError();
+  if (!CheckOverlap(operands[0], operands)) return nullptr;
   auto result = Execute(op, operands, DefaultAttrs(op));
   if (!result.ok()) return RaiseStatus(result.status());
   return WriteInPlace(a, (*result)[0]) ? Py_NewRef(a) : nullptr;
@@ -154,6 +164,14 @@ PyObject* Unary(PyObject* a) {
   auto result = Execute(op, {AsTensor(a)}, DefaultAttrs(op));
   if (!result.ok()) return RaiseStatus(result.status());
   return WrapTensor(std::move((*result)[0]));
+}
+
+PyObject* Invert(PyObject* a) {
+  if (IsFloating(AsTensor(a).dtype())) {
+    return PyErr_Format(PyExc_TypeError,
+                        "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+  }
+  return Unary<Op::k_bitwise_not>(a);
 }
 
 PyObject* Positive(PyObject* a) {
@@ -213,7 +231,10 @@ PyObject* TensorIndex(PyObject* self) {
   return item ? PyNumber_Index(item.get()) : nullptr;
 }
 
-Py_hash_t TensorHash(PyObject* self) { return Py_HashPointer(self); }
+Py_hash_t TensorHash(PyObject* self) {
+  auto hash = static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self));  // id(self), as in PyTorch
+  return hash == -1 ? -2 : hash;
+}
 
 // ---- container protocol
 
@@ -305,7 +326,7 @@ PyType_Slot tensor_slots[] = {
     TB_SLOT(Py_nb_inplace_lshift, InPlace<Op::k_bitwise_left_shift>),
     TB_SLOT(Py_nb_inplace_rshift, InPlace<Op::k_bitwise_right_shift>),
     TB_SLOT(Py_nb_negative, Unary<Op::k_neg>),
-    TB_SLOT(Py_nb_invert, Unary<Op::k_bitwise_not>),
+    TB_SLOT(Py_nb_invert, Invert),
     TB_SLOT(Py_nb_absolute, Unary<Op::k_abs>),
     TB_SLOT(Py_nb_positive, Positive),
     TB_SLOT(Py_nb_bool, TensorBool),

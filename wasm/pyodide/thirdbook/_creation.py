@@ -149,7 +149,6 @@ def meshgrid(*tensors, indexing=None):
         shape[place] = axis.size(0)
         grids.append(ops.expand(ops.view(axis, shape), size))
     if swap:
-        grids = [ops.transpose(g, 0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 

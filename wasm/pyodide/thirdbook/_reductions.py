@@ -100,18 +100,18 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm; "fro" is the 2-norm over dim."""
     if p == "nuc":
         raise NotImplementedError("norm: the nuclear norm needs singular values, which Thirdbook does not compute")
-    return ops.norm(input, 2 if p == "fro" or p is None else p, dim, keepdim, dtype=dtype)
+    return ops.linalg_vector_norm(input, 2 if p == "fro" or p is None else p, dim, keepdim, dtype=dtype)
 
 
 def dist(input, other, p=2):
     """The p-norm of input - other."""
-    return ops.norm(ops.sub(input, other), p)
+    return ops.linalg_vector_norm(ops.sub(input, other), p)
 
 
 def renorm(input, p, dim, maxnorm):
     """Slices along dim whose p-norm exceeds maxnorm, scaled down to it."""
     over = [d for d in range(input.dim()) if d != dim % input.dim()]
-    size = ops.norm(input, p, over, True)
+    size = ops.linalg_vector_norm(input, p, over, True)
     return ops.where(ops.gt(size, maxnorm), ops.mul(input, ops.div(maxnorm, ops.add(size, 1e-7))), input)
 
 

@@ -369,7 +369,7 @@ def rot90(input, k=1, dims=(0, 1)):
     a, b = dims
     turns = k % 4
     if turns == 1:
-        return ops.transpose(ops.flip(input, (b,)), a, b).contiguous()
+        return ops.transpose(ops.flip(input, (b,)), a, b)
     if turns == 2:
         return ops.flip(input, (a, b))
     if turns == 3:

@@ -10,6 +10,7 @@ from copy import deepcopy
 
 from . import _core, _functions, _reductions, _shapes
 from ._core import Tensor, ops
+from ._layout import strided
 from ._printing import tensor_text
 
 _DTYPE_OF_TYPE_NAME = {
@@ -43,7 +44,7 @@ class _Methods:
     def __deepcopy__(self, memo):
         if id(self) in memo:
             return memo[id(self)]
-        copied = _core._make_subclass(type(self), ops.clone(self), self.requires_grad)
+        copied = _core._make_subclass(type(self), _cloned_with_strides(self), self.requires_grad)
         memo[id(self)] = copied
         if self.grad is not None:
             copied.grad = self.grad.__deepcopy__(memo)
@@ -307,6 +308,15 @@ class _Storage:
         return hash(self.data_ptr())
 
 
+def _cloned_with_strides(tensor):
+    """A copy whose elements lie as the tensor's do."""
+    if tensor.is_contiguous():
+        return ops.clone(tensor)
+    extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))
+    memory = ops.clone(ops.as_strided(tensor, (extent,), (1,), tensor.storage_offset()))
+    return ops.as_strided(memory, tensor.shape, tensor.stride())
+
+
 def _scalar_name(tensor) -> str:
     return "'" + _TYPE_NAME_OF_DTYPE[tensor.dtype][len("torch.") : -len("Tensor")] + "'"
 
@@ -368,6 +378,7 @@ def attach() -> None:
     Tensor.H = property(_matrix_transposed)
     Tensor.mT = property(_matrix_transposed)
     Tensor.mH = property(_matrix_transposed)
+    Tensor.layout = strided
     Tensor.real = property(lambda self: self)
     Tensor._make_subclass = staticmethod(_core._make_subclass)
     for module in (_functions, _reductions, _shapes):

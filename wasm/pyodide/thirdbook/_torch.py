@@ -10,6 +10,7 @@ import math
 from . import _core, _creation, _functions, _grad_mode, _limits, _printing, _reductions, _return_types, _shapes, _tensor
 from . import linalg, nn, random
 from ._core import ops
+from ._layout import channels_last, contiguous_format, layout, memory_format, preserve_format, strided
 from .nn import functional
 
 _tensor.attach()
@@ -17,7 +18,7 @@ _tensor.attach()
 # Ops that are no functions of the torch namespace.
 _INTERNAL_OPS = {
     "alias", "copy", "copy_", "index", "max_dim", "min_dim", "normal", "slice", "sort", "std", "to", "topk", "uniform", "unique",
-    "var", "linalg_solve", "linalg_inv", "linalg_cholesky", "linalg_det", "one_hot", "norm", "nonzero", "where", "softmax",
+    "var", "linalg_solve", "linalg_inv", "linalg_cholesky", "linalg_det", "one_hot", "linalg_vector_norm", "nonzero", "where", "softmax",
     "log_softmax", "linear", "upsample_nearest2d", "upsample_bilinear2d", "avg_pool2d", "adaptive_avg_pool2d", "embedding",
     "layer_norm", "conv1d", "conv2d", "max_pool2d", "bernoulli", "arange", "randint",
 }  # fmt: skip
@@ -32,27 +33,8 @@ _FUNCTION_ALIASES = {
 }
 
 
-class memory_format:
-    """A memory format; only its name matters, every tensor is laid out row-major."""
-
-    def __init__(self, name):
-        self._name = name
-
-    def __repr__(self):
-        return f"torch.{self._name}"
-
-
-class layout(memory_format):
-    """How elements are stored: strided."""
-
-
 # The version whose behaviour the library follows.
 TORCH_VERSION = "2.13.0"
-
-strided = layout("strided")
-contiguous_format = memory_format("contiguous_format")
-preserve_format = memory_format("preserve_format")
-channels_last = memory_format("channels_last")
 
 
 def get_default_device():

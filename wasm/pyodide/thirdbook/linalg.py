@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 
 from . import _functions
+from ._core import _LinAlgError as LinAlgError
 from ._core import ops
 
 __all__ = [
-    "cholesky", "cond", "cross", "det", "diagonal", "inv", "inv_ex", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm",
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "inv", "inv_ex", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm",
     "slogdet", "solve", "solve_triangular", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
@@ -41,7 +42,7 @@ def inv_ex(A, *, check_errors=False):
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The ord-norm of the elements over dim."""
-    return ops.norm(x, ord, dim, keepdim, dtype=dtype)
+    return ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype)
 
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
@@ -49,7 +50,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     if dtype is not None:
         A = ops.to(A, dtype)
     if ord == "fro":
-        return ops.norm(A, 2, dim, keepdim)
+        return ops.linalg_vector_norm(A, 2, dim, keepdim)
     if ord in (1, -1):
         first, second = dim
     elif ord in (math.inf, -math.inf):
@@ -72,7 +73,7 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
         if dim is None and A.dim() != 2:
             raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D.")
         ord = 2
-    return ops.norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+    return ops.linalg_vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
 def vecdot(x, y, *, dim=-1):

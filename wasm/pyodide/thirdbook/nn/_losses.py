@@ -192,7 +192,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     """The cosine of the angle between vectors along dim."""
-    a, b = ops.norm(x1, 2, dim, True), ops.norm(x2, 2, dim, True)
+    a, b = ops.linalg_vector_norm(x1, 2, dim, True), ops.linalg_vector_norm(x2, 2, dim, True)
     return ops.sum(ops.mul(ops.div(x1, ops.clamp(a, eps)), ops.div(x2, ops.clamp(b, eps))), dim)
 
 
@@ -210,7 +210,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
-    return ops.norm(ops.add(ops.sub(x1, x2), eps), p, -1, keepdim)
+    return ops.linalg_vector_norm(ops.add(ops.sub(x1, x2), eps), p, -1, keepdim)
 
 
 def triplet_margin_loss(

@@ -258,7 +258,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """x / max(‖x‖_p, eps) along dim."""
-    made = ops.div(input, ops.clamp(ops.norm(input, p, dim, True), eps))
+    made = ops.div(input, ops.clamp(ops.linalg_vector_norm(input, p, dim, True), eps))
     return made if out is None else ops.copy_(out, made)
 
 

@@ -52,6 +52,14 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 
     low, high = below((a - mean) / std), below((b - mean) / std)
     with no_grad():
+        if high - low > 0.3:
+            tensor.normal_(mean, std, generator=generator)
+            outside = ops.logical_or(ops.lt(tensor, a), ops.gt(tensor, b))
+            while ops.any(outside).item():
+                again = ops.normal(tensor.shape, mean, std, dtype=tensor.dtype, generator=generator)
+                ops.copy_(tensor, ops.where(outside, again, tensor))
+                outside = ops.logical_or(ops.lt(tensor, a), ops.gt(tensor, b))
+            return tensor
         tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
         tensor.copy_(_erfinv(tensor))
         tensor.mul_(std * math.sqrt(2.0)).add_(mean)
