@@ -1,5 +1,5 @@
 // In: a compilation's ledger and the stepper's step. Out: the entries in replay order, and the objects as they stand at that step.
-// Invariant: the world table shows `before` until an entry has been replayed and `after` from then on, never anything in between.
+// Invariant: the objects show `before` until an entry has been replayed and `after` from then on, never anything in between.
 
 import type { Compilation, Mutation } from "../report/types.js";
 import { ListBox } from "./list_box.js";
@@ -31,7 +31,9 @@ export function LedgerPane({ model, compilation }: LedgerPaneProps) {
           ),
         }))}
       />
-      {compilation.ledger.length > 0 && <WorldTable compilation={compilation} world={world} model={model} />}
+      {compilation.ledger.length > 0 && (
+        <WorldDiagram compilation={compilation} world={world} model={model} />
+      )}
     </>
   );
 }
@@ -66,67 +68,104 @@ function Entry({ entry, replayed, recorded }: { entry: Mutation; replayed: boole
   );
 }
 
-interface ObjectState {
-  source: string;
+export interface FieldState {
+  name: string;
   value: string;
+  /** What the ledger holds for it and the replay has not carried out yet. */
   waiting: string | null;
   changed: boolean;
-  last: Mutation;
+  entries: Mutation[];
 }
 
-/** The objects that the ledger names, each with its value now and the value that waits for it. */
+export interface ObjectState {
+  name: string;
+  fields: FieldState[];
+}
+
+/** Which object an entry writes, and which part of it. */
+function placeIn(entry: Mutation): { object: string; field: string } {
+  switch (entry.kind) {
+    case "attribute-existing":
+    case "attribute-new": {
+      const match = /^(.*)\.([^.[\]()]+)$/.exec(entry.source);
+      return match
+        ? { object: match[1] as string, field: `.${match[2]}` }
+        : { object: entry.source, field: "attributes" };
+    }
+    case "cell":
+      return { object: "closure", field: entry.source };
+    case "global":
+      return { object: "globals", field: entry.source };
+    case "value-existing":
+    case "value-new":
+    case "effect":
+      return { object: entry.source, field: "contents" };
+    default:
+      return entry.kind satisfies never;
+  }
+}
+
+/** The objects that the ledger names: each part with its value now and the value that waits for it. */
 export function objectsAt(compilation: Compilation, world: World): ObjectState[] {
-  const objects = new Map<string, ObjectState>();
+  const objects = new Map<string, Map<string, FieldState>>();
   compilation.ledger.forEach((entry, index) => {
     if (entry.kind === "effect") return;
-    const object = objects.get(entry.source) ?? {
-      source: entry.source,
+    const place = placeIn(entry);
+    const fields = objects.get(place.object) ?? new Map<string, FieldState>();
+    objects.set(place.object, fields);
+    const field = fields.get(place.field) ?? {
+      name: place.field,
       value: entry.before ?? "as it was",
       waiting: null,
       changed: false,
-      last: entry,
+      entries: [],
     };
-    if (world.replayed.has(index))
-      Object.assign(object, { value: entry.after, changed: true, waiting: null });
-    else if (world.recorded.has(index)) object.waiting = entry.after;
-    object.last = entry;
-    objects.set(entry.source, object);
+    fields.set(place.field, field);
+    field.entries.push(entry);
+    if (world.replayed.has(index)) Object.assign(field, { value: entry.after, changed: true, waiting: null });
+    else if (world.recorded.has(index)) field.waiting = entry.after;
   });
-  return [...objects.values()];
+  return [...objects].map(([name, fields]) => ({ name, fields: [...fields.values()] }));
 }
 
-function WorldTable({ model, compilation, world }: LedgerPaneProps & { world: World }) {
+function WorldDiagram({ model, compilation, world }: LedgerPaneProps & { world: World }) {
   const objects = objectsAt(compilation, world);
   if (objects.length === 0) return null;
   return (
-    <table class="tb-table tb-world">
-      <caption>Objects at this step</caption>
-      <thead>
-        <tr>
-          <th scope="col">Object</th>
-          <th scope="col">In the world</th>
-          <th scope="col">Waiting</th>
-        </tr>
-      </thead>
-      <tbody>
+    <div class="tb-world">
+      <h4>Objects at this step</h4>
+      <ul>
         {objects.map((object) => (
-          <tr key={object.source} class={model.linked(object.last.sites.map(spanOfSite)) ? "is-linked" : ""}>
-            <th scope="row">
-              <code>{object.source}</code>
-            </th>
-            <td class={object.changed ? "is-changed" : ""}>
-              <code class="tb-wrap">{object.value}</code>
-            </td>
-            <td>
-              {object.waiting === null ? (
-                <span class="tb-dim">nothing</span>
-              ) : (
-                <code class="tb-wrap">{object.waiting}</code>
-              )}
-            </td>
-          </tr>
+          <li key={object.name} class="tb-object">
+            <code class="tb-object-name">{object.name}</code>
+            <dl>
+              {object.fields.map((field) => (
+                <Field key={field.name} model={model} field={field} />
+              ))}
+            </dl>
+          </li>
         ))}
-      </tbody>
-    </table>
+      </ul>
+    </div>
+  );
+}
+
+function Field({ model, field }: { model: ViewModel; field: FieldState }) {
+  const linked = model.linked(field.entries.flatMap((entry) => entry.sites.map(spanOfSite)));
+  return (
+    <div class={linked ? "is-linked" : ""}>
+      <dt>
+        <code>{field.name}</code>
+      </dt>
+      <dd class={field.changed ? "is-changed" : ""}>
+        <code class="tb-wrap">{field.value}</code>
+        {field.changed && <span class="tb-note-end">changed</span>}
+      </dd>
+      {field.waiting !== null && (
+        <dd class="tb-waiting">
+          <span>in the ledger:</span> <code class="tb-wrap">{field.waiting}</code>
+        </dd>
+      )}
+    </div>
   );
 }

@@ -16,13 +16,14 @@ export { matchers, type ExpectedBreak, type ExpectedMutation, type ThirdbookMatc
 export { Program, type Outcome, type ProgramOptions } from "./program.js";
 export { reportSerializer } from "./serializer.js";
 
+/* eslint-disable @typescript-eslint/no-unused-vars, @typescript-eslint/no-empty-object-type -- Vitest asks for this shape */
 declare module "vitest" {
-  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- Vitest asks for this shape
   interface Matchers<
     R extends void | Promise<void> = void | Promise<void>,
     T = unknown,
   > extends ThirdbookMatchers<R> {}
 }
+/* eslint-enable */
 
 declare const __THIRDBOOK_PLAYGROUND__: string | undefined;
 

@@ -70,16 +70,26 @@ describe("the stepper", () => {
 
   test("leaves the objects alone until the replay, then changes one entry at a time", () => {
     const run = steps.findIndex((step) => step.kind === "run");
-    const before = worldAt(steps, run);
-    expect(before.replayed.size).toBe(0);
-    expect(before.recorded.size).toBe(compilation.ledger.length);
-    expect(objectsAt(compilation, before).map((object) => object.value)).toEqual(
-      compilation.ledger.map((entry) => entry.before),
-    );
-    const after = worldAt(steps, run + 1);
-    expect(after.replayed.size).toBe(1);
-    expect(objectsAt(compilation, after)[0]?.value).toBe(compilation.ledger[0]?.after);
-    expect(objectsAt(compilation, after)[1]?.value).toBe(compilation.ledger[1]?.before);
+    const valuesAt = (step: number) =>
+      objectsAt(compilation, worldAt(steps, step)).flatMap((object) =>
+        object.fields.map((field) => field.value),
+      );
+    const [first, second] = compilation.ledger as [
+      (typeof compilation.ledger)[0],
+      (typeof compilation.ledger)[0],
+    ];
+    expect(worldAt(steps, run).recorded.size).toBe(2);
+    expect(valuesAt(run)).toEqual([first.before, second.before]);
+    expect(valuesAt(run + 1)).toEqual([first.after, second.before]);
+    expect(valuesAt(run + 2)).toEqual([first.after, second.after]);
+  });
+
+  test("draws an attribute as part of its object", () => {
+    const objects = objectsAt(compilation, worldAt(steps, 0));
+    expect(objects.map((object) => [object.name, object.fields.map((field) => field.name)])).toEqual([
+      ["L['self']", [".calls"]],
+      ["G['log']", ["contents"]],
+    ]);
   });
 
   test("says each step in one sentence", () => {
