@@ -31,7 +31,7 @@ async function runProgram(folder, name, patterns, scratch) {
   const args = ["--gtest_brief=1", `--gtest_output=json:${output}`, ...filter];
   const status = await runLines(join(folder, name), args, {
     onLine: (line) => lines.push(line),
-    env: { UBSAN_OPTIONS: "print_stacktrace=1" },
+    env: { UBSAN_OPTIONS: "print_stacktrace=1", ASAN_OPTIONS: "hard_rss_limit_mb=4096" },
   });
   if (status !== "0") process.stdout.write(`${lines.join("\n")}\n`);
   if (!existsSync(output)) return crashed(`${name} ended with ${status} before its report`);

@@ -25,6 +25,7 @@ import { readStamp, writeStamp } from "./stamp.mjs";
 import { checkShared } from "./symbols.mjs";
 
 const kRecipe = 2;
+const kMegabytes = 8192; // address space of one twin process
 const kSuites = ["sid", "forky"];
 const kPackage = join(kRepo, "wasm/pyodide/thirdbook");
 const kInterpreter = ["-minimal", "-stdlib", "-dev"].map((part) => `libpython${kPython}${part}`);
@@ -33,16 +34,22 @@ const kLibraries = [
   ...["libbz2-1.0", "liblzma5", "libsqlite3-0", "libzstd1", "tzdata"],
 ];
 
-/** Writes `path`, a launcher of the twin; `assignments` are shell words like `NAME="value"`. */
+/**
+ * Writes `path`, a launcher of the twin; `assignments` are shell words like `NAME="value"`. Memory is limited, so that a
+ * runaway test ends with MemoryError and not the machine; a sanitizer needs the address space and has its own limit.
+ */
 export function writeTwinLauncher(path, pythonPath, assignments = []) {
   const root = cache.pythonRoot;
   const search = [pythonPath, cache.twinPackages].filter(Boolean).join(":");
   const program = join(root, `usr/bin/python${kPython}`);
+  const limit = assignments.length > 0 ? "" : `ulimit -v ${kMegabytes * 1024} 2>/dev/null`;
+  const settings = [limit, ...assignments.map((one) => `export ${one}`)].filter(Boolean).join("\n");
   const text = `#!/bin/sh
 # The native twin: Debian's CPython ${kPython} through its own dynamic linker, with this build of _core on its path.
 export PYTHONHOME="${join(root, "usr")}" PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH="${search}\${PYTHONPATH:+:$PYTHONPATH}"
-${assignments.map((one) => `export ${one}\n`).join("")}exec "${join(root, kLoader)}" \
+${settings}
+exec "${join(root, kLoader)}" \
 --library-path "${join(root, "usr/lib", kTriplet)}" --argv0 "$0" "${program}" "$@"
 `;
   writeFileSync(path, text, { mode: 0o755 });
@@ -111,7 +118,7 @@ function sanitizerAssignments() {
   const library = (name) => run(findCompiler(), [`-print-file-name=${name}`]).trim();
   return [
     `LD_PRELOAD="${library("libasan.so")} ${library("libstdc++.so.6")}"`,
-    `ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:\${ASAN_OPTIONS:-}"`,
+    `ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:hard_rss_limit_mb=${kMegabytes / 2}:\${ASAN_OPTIONS:-}"`,
     `UBSAN_OPTIONS="print_stacktrace=1:\${UBSAN_OPTIONS:-}"`,
     "PYTHONMALLOC=malloc",
   ];
