@@ -128,7 +128,7 @@ async function buildTarget(name, folder, flags) {
   await withLock(name, join(folder, ".locks"), async () => {
     await configure(name, folder, target, cmake, ninja);
     const jobs = Math.min(availableParallelism(), Number(process.env.THIRDBOOK_JOBS) || 8);
-    const env = { ...process.env, ...target.env, CCACHE_BASEDIR: kRepo, CCACHE_NOHASHDIR: "1" };
+    const env = { ...process.env, ...target.env, CCACHE_NOHASHDIR: "1" };
     const status = await passThrough(ninja, ["-C", folder, "-j", String(jobs), "--quiet", ...flags], {
       env,
       stdio: ["ignore", 2, 2],
@@ -162,8 +162,19 @@ await runMain(async () => {
   const unknown = names.find((name) => !known.includes(name));
   if (unknown) throw new SetupError(`no target "${unknown}"`, "build.mjs", `one of ${known.join(" ")}`);
   mkdirSync(kBuild, { recursive: true });
+  const failures = [];
   for (const name of names.length ? names : known) {
-    if (name === "lib" || name === "app") await buildWeb(name);
-    else await buildTarget(name, folder ?? join(kBuild, name), flags);
+    const work =
+      name === "lib" || name === "app"
+        ? buildWeb(name)
+        : buildTarget(name, folder ?? join(kBuild, name), flags);
+    try {
+      await work;
+    } catch (error) {
+      if (flags.length === 0 || !(error instanceof SetupError)) throw error;
+      say(`error: ${error.message}`);
+      failures.push(name);
+    }
   }
+  if (failures.length > 0) throw new SetupError(`not built: ${failures.join(", ")}`, kBuild, "see above");
 });
