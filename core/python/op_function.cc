@@ -301,6 +301,15 @@ PyObject* CallOpEagerly(const OpFunctionObject* function, PyObject* const* args,
   if (out_object != nullptr) {
     if (outputs->size() != 1)
       return PyErr_Format(PyExc_TypeError, "%U(): out= takes no tuple here", function->name);
+    bool exact =
+        function->info->op_class != OpClass::kPointwise && function->info->op_class != OpClass::kReduction;
+    const Tensor& made = (*outputs)[0];
+    if (exact && AsTensor(out_object).dtype() != made.dtype()) {
+      return PyErr_Format(PyExc_RuntimeError, "Expected out tensor to have dtype %s, but got %s instead",
+                          std::string(DTypeName(made.dtype())).c_str(),
+                          std::string(DTypeName(AsTensor(out_object).dtype())).c_str());
+    }
+    if (!CheckOverlap(AsTensor(out_object), operands)) return nullptr;
     return WriteOut(out_object, (*outputs)[0]) ? Py_NewRef(out_object) : nullptr;
   }
   PyObject* result = WrapOutputs(std::move(*outputs));

@@ -37,7 +37,10 @@ def arange(start, end=None, step=1, *, out=None, dtype=None, device=None, layout
 
 def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
     """base ** linspace(start, end, steps)."""
-    made = ops.pow(base, ops.linspace(start, end, steps, dtype=dtype, device=device))
+    whole = dtype is not None and not dtype.is_floating_point
+    points = ops.linspace(start, end, steps, dtype=_core.float64 if whole else dtype, device=device)
+    made = ops.pow(float(base), points)
+    made = ops.to(made, dtype) if whole else made
     return made.requires_grad_() if requires_grad else made
 
 
@@ -95,9 +98,10 @@ def randint_like(input, low, high=None, *, dtype=None, device=None):
     return ops.randint(low, high, input.shape, dtype=_like(input, dtype), device=device)
 
 
-def scalar_tensor(s, *, dtype=None, device=None):
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A 0-d tensor of a number; the default dtype."""
-    return ops.full((), s, dtype=_core.get_default_dtype() if dtype is None else dtype, device=device)
+    dtype = _core.get_default_dtype() if dtype is None else dtype
+    return ops.full((), s, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False):
@@ -162,9 +166,11 @@ def cartesian_prod(*tensors):
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None):
     """Row and column numbers of the lower triangle, shape (2, n)."""
-    return ops.t(ops.nonzero(ops.tril(ops.ones((row, col)), offset))).contiguous()
+    found = ops.t(ops.nonzero(ops.tril(ops.ones((row, col)), offset))).contiguous()
+    return found if dtype is None else ops.to(found, dtype)
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, device=None):
     """Row and column numbers of the upper triangle, shape (2, n)."""
-    return ops.t(ops.nonzero(ops.triu(ops.ones((row, col)), offset))).contiguous()
+    found = ops.t(ops.nonzero(ops.triu(ops.ones((row, col)), offset))).contiguous()
+    return found if dtype is None else ops.to(found, dtype)

@@ -11,15 +11,16 @@ import math
 from . import _core
 from ._core import Tensor, ops
 from ._einsum import einsum
+from ._shapes import broadcast_shapes
 
 METHODS = (
     "addbmm", "addcdiv", "addcmul", "addmv", "addr", "allclose", "baddbmm", "clamp_max", "clamp_min", "copysign", "cross", "deg2rad",
     "equal", "float_power", "fmax", "fmin", "frac", "heaviside", "hypot", "index_copy", "index_fill", "inner", "isclose", "isneginf",
     "isposinf", "isreal", "ldexp", "logaddexp", "logaddexp2", "logit", "masked_scatter", "matrix_power", "nan_to_num", "positive",
-    "rad2deg", "scatter_reduce", "sgn", "signbit", "sinc", "vdot", "xlogy",
+    "rad2deg", "scatter", "scatter_reduce", "sgn", "signbit", "sinc", "vdot", "xlogy",
 )  # fmt: skip
 FUNCTIONS = (
-    *METHODS, "einsum", "is_complex", "is_floating_point", "is_nonzero", "is_tensor", "isin", "numel", "rsub", "tensordot", "where", "softmax", "log_softmax",
+    *METHODS, "einsum", "is_complex", "is_floating_point", "is_nonzero", "is_tensor", "isin", "numel", "real", "rsub", "tensordot", "where", "softmax", "log_softmax",
 )  # fmt: skip
 METHOD_ALIASES = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
@@ -28,6 +29,16 @@ METHOD_ALIASES = {
     "subtract": "sub", "true_divide": "div",
     "multiply_": "mul_", "subtract_": "sub_", "divide_": "div_", "negative_": "neg_", "absolute_": "abs_",
 }  # fmt: skip
+
+
+def _need_tensors(name, *operands):
+    """The TypeError of ops, for composites that would fail later and less clearly."""
+    for place, operand in enumerate(operands):
+        if not isinstance(operand, Tensor):
+            which = "input" if place == 0 else "other"
+            raise TypeError(
+                f"{name}(): argument '{which}' (position {place + 1}) must be Tensor, not {type(operand).__name__}"
+            )
 
 
 def where(condition, input=None, other=None, *, out=None):
@@ -73,12 +84,12 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
 
 def clamp_min(input, min):
     """Not below min."""
-    return ops.clamp(input, min, None)
+    return ops.maximum(input, min) if isinstance(min, Tensor) else ops.clamp(input, min, None)
 
 
 def clamp_max(input, max):
     """Not above max."""
-    return ops.clamp(input, None, max)
+    return ops.minimum(input, max) if isinstance(max, Tensor) else ops.clamp(input, None, max)
 
 
 def frac(input):
@@ -100,11 +111,12 @@ def signbit(input):
 
 def copysign(input, other):
     """The magnitude of input with the sign of other."""
+    _need_tensors("copysign", input)
     if not isinstance(other, Tensor):
         negative = math.copysign(1.0, other) < 0
         size = ops.abs(input if input.dtype.is_floating_point else ops.to(input, _core.get_default_dtype()))
         return ops.neg(size) if negative else size
-    size = ops.abs(input)
+    size = input if input.dtype is _core.bool else ops.abs(input)
     size = size if size.dtype.is_floating_point or other.dtype.is_floating_point else ops.to(size, _core.get_default_dtype())
     return ops.where(signbit(other), ops.neg(size), size)
 
@@ -179,6 +191,8 @@ def sinc(input):
 
 def logit(input, eps=None):
     """log(x / (1 - x)), of x clamped to [eps, 1 - eps] where eps is given."""
+    if not input.dtype.is_floating_point:
+        input = ops.to(input, _core.get_default_dtype())
     x = input if eps is None else ops.clamp(input, eps, 1 - eps)
     return ops.log(ops.div(x, ops.sub(1, x)))
 
@@ -195,6 +209,7 @@ def rad2deg(input):
 
 def fmax(input, other):
     """The larger element; a NaN loses against a number."""
+    _need_tensors("fmax", input, other)
     if not (input.dtype.is_floating_point or other.dtype.is_floating_point):
         return ops.maximum(input, other)
     return ops.where(ops.isnan(input), other, ops.where(ops.isnan(other), input, ops.maximum(input, other)))
@@ -202,6 +217,7 @@ def fmax(input, other):
 
 def fmin(input, other):
     """The smaller element; a NaN loses against a number."""
+    _need_tensors("fmin", input, other)
     if not (input.dtype.is_floating_point or other.dtype.is_floating_point):
         return ops.minimum(input, other)
     return ops.where(ops.isnan(input), other, ops.where(ops.isnan(other), input, ops.minimum(input, other)))
@@ -224,6 +240,7 @@ def isreal(input):
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """|input - other| <= atol + rtol * |other|, elementwise."""
+    _need_tensors("isclose", input, other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.type()[6:-6]} did not match {other.type()[6:-6]}")
     if rtol < 0 or atol < 0:
@@ -259,6 +276,11 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     tests = test_elements if isinstance(test_elements, Tensor) else _core.tensor(test_elements)
     found = ops.any(ops.eq(ops.unsqueeze(values, -1), ops.reshape(tests, (-1,))), -1)
     return ops.logical_not(found) if invert else found
+
+
+def real(input):
+    """The tensor itself."""
+    return input
 
 
 def is_tensor(obj) -> bool:
@@ -304,8 +326,11 @@ def index_fill(input, dim, index, value):
 
 def index_copy(input, dim, index, source):
     """A copy with source's slices at the given indices of dim."""
-    place = dim % input.dim() if input.dim() else 0
-    return ops.index_put(input, [None] * place + [index], source) if place == 0 else _index_copy_at(input, place, index, source)
+    if input.dim() == 0:
+        return ops.view(index_copy(ops.reshape(input, (1,)), 0, ops.reshape(index, (1,)), ops.reshape(source, (1,))), ())
+    if dim % input.dim() == 0:
+        return ops.index_put(input, [ops.reshape(index, (-1,))], source)
+    return _index_copy_at(input, dim % input.dim(), ops.reshape(index, (-1,)), source)
 
 
 def _index_copy_at(input, place, index, source):
@@ -315,28 +340,105 @@ def _index_copy_at(input, place, index, source):
 
 def masked_scatter(input, mask, source):
     """A copy with source's elements, in order, where mask holds."""
-    wide = ops.expand(mask, input.shape)
+    if mask.dtype is not _core.bool:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.type()[6:-6]}")
+    if input.dtype is not source.dtype:
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes")
+    shape = broadcast_shapes(input.shape, mask.shape)
+    input, wide = ops.expand(input, shape), ops.expand(mask, shape)
     flat = ops.reshape(wide, (-1,))
     place = ops.clamp(ops.sub(ops.cumsum(flat, 0), 1), 0)
     picked = ops.index_select(ops.reshape(source, (-1,)), 0, place)
     return ops.where(wide, ops.view(picked, input.shape), input)
 
 
+def scatter(input, dim, index, src=None, *, value=None, reduce=None):
+    """A copy with src's elements (or a number) at the places along dim that index names; reduce "add" or "multiply" combines."""
+    source = src if value is None else value
+    if reduce is None:
+        return ops.scatter(input, dim, index, source)
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if not isinstance(source, Tensor):
+        source = ops.full(index.shape, source, dtype=input.dtype)
+    return scatter_reduce(input, dim, index, source, "sum" if reduce == "add" else "prod")
+
+
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
-    """scatter with "sum", "mean", "amax", "amin" or "prod" of what meets."""
-    if reduce == "sum" and include_self:
-        return ops.scatter_add(input, dim, index, src)
-    if reduce in ("sum", "mean"):
-        zero = ops.scatter(input, dim, index, 0)
-        base = input if include_self else zero
-        total = ops.scatter_add(base, dim, index, src)
-        if reduce == "sum":
-            return total
-        ones = ops.ones(src.shape, dtype=input.dtype)
-        start = ops.ones(input.shape, dtype=input.dtype)
-        start = start if include_self else ops.scatter(start, dim, index, 0)
-        return ops.div(total, ops.clamp(ops.scatter_add(start, dim, index, ones), 1))
-    raise NotImplementedError(f"scatter_reduce: reduce={reduce!r} is not supported by Thirdbook; it has 'sum' and 'mean'")
+    """scatter with "sum", "mean", "prod", "amax" or "amin" of what meets in a place."""
+    if reduce not in ("sum", "mean", "prod", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
+    if input.dim() == 0:
+        made = scatter_reduce(
+            ops.reshape(input, (1,)), 0, ops.reshape(index, (-1,)), ops.reshape(src, (-1,)), reduce, include_self=include_self
+        )
+        return ops.view(made, ())
+    if index.dtype not in (_core.int64, _core.int32):
+        raise RuntimeError("scatter(): Expected dtype int32 or int64 for index")
+    if input.dtype is not src.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if index.dim() != input.dim() or src.dim() != input.dim():
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    place = dim % input.dim()
+    for d in range(input.dim()):
+        if index.size(d) > src.size(d) or (d != place and index.size(d) > input.size(d)):
+            raise RuntimeError(
+                f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension {place} "
+                f"and to be no larger than src {list(src.shape)}"
+            )
+        src = ops.narrow(src, d, 0, index.size(d))
+    region = input
+    for d in range(input.dim()):
+        if d != place:
+            region = ops.narrow(region, d, 0, index.size(d))
+    made = _reduced_places(region, place, index, src, reduce, include_self)
+    for d in range(input.dim()):
+        if d != place and made.size(d) != input.size(d):
+            rest = ops.narrow(input, d, made.size(d), input.size(d) - made.size(d))
+            for e in range(d + 1, input.dim()):
+                if e != place:
+                    rest = ops.narrow(rest, e, 0, made.size(e))
+            made = ops.cat([made, rest], d)
+    return made
+
+
+_NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
+
+
+def _reduced_places(region, place, index, src, reduce, include_self):
+    """Every place of the region against every element of src along the dimension: a mask, then a reduction."""
+    old, at, new = (ops.transpose(t, place, -1) for t in (region, index, src))
+    hit = ops.eq(ops.unsqueeze(at, -2), ops.unsqueeze(ops.arange(0, old.size(-1)), -1))
+    if reduce in _NEUTRAL:
+        neutral = _NEUTRAL[reduce]
+    elif region.dtype.is_floating_point:
+        neutral = -math.inf if reduce == "amax" else math.inf
+    elif region.dtype is _core.bool:
+        neutral = reduce == "amin"
+    else:
+        low, high = _LIMITS[region.dtype]
+        neutral = low if reduce == "amax" else high
+    kept = ops.any(hit, -1)
+    wide = ops.to(ops.where(hit, ops.unsqueeze(new, -2), neutral), region.dtype)
+    base = old if include_self else ops.to(ops.where(kept, neutral, old), region.dtype)
+    if wide.size(-1) == 0:
+        made = base
+    elif reduce in ("sum", "mean"):
+        made = ops.add(base, ops.sum(wide, (-1,), dtype=region.dtype))
+    elif reduce == "prod":
+        made = ops.mul(base, ops.prod(wide, -1, dtype=region.dtype))
+    elif reduce == "amax":
+        made = ops.maximum(base, ops.amax(wide, (-1,)))
+    else:
+        made = ops.minimum(base, ops.amin(wide, (-1,)))
+    if reduce == "mean":
+        counts = ops.clamp(ops.add(ops.sum(hit, (-1,)), 1 if include_self else 0), 1)
+        mode = None if region.dtype.is_floating_point else "floor"
+        made = ops.to(ops.div(made, counts, rounding_mode=mode), region.dtype)
+    return ops.transpose(made, place, -1).contiguous()
+
+
+_LIMITS = {_core.uint8: (0, 255), _core.int32: (-(2**31), 2**31 - 1), _core.int64: (-(2**63), 2**63 - 1)}
 
 
 # ---- products
@@ -375,6 +477,8 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 
 def _scaled_sum(input, product, beta, alpha):
+    if not product.dtype.is_floating_point:
+        alpha, beta = int(alpha), int(beta)
     scaled = product if alpha == 1 else ops.mul(product, alpha)
     if beta == 0:
         return scaled
@@ -422,6 +526,10 @@ def tensordot(a, b, dims=2):
     if len(over_a) != len(over_b):
         raise RuntimeError("both dimension lists should have same length")
     for x, y in zip(over_a, over_b):
+        if a.size(x) == 1 and b.size(y) != 1:
+            b = ops.sum(b, (y,), True, dtype=b.dtype)
+        elif b.size(y) == 1 and a.size(x) != 1:
+            a = ops.sum(a, (x,), True, dtype=a.dtype)
         if a.size(x) != b.size(y):
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.size(x)} in dim {x} "

@@ -110,6 +110,8 @@ def dist(input, other, p=2):
 
 def renorm(input, p, dim, maxnorm):
     """Slices along dim whose p-norm exceeds maxnorm, scaled down to it."""
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
     over = [d for d in range(input.dim()) if d != dim % input.dim()]
     size = ops.linalg_vector_norm(input, p, over, True)
     return ops.where(ops.gt(size, maxnorm), ops.mul(input, ops.div(maxnorm, ops.add(size, 1e-7))), input)
@@ -144,8 +146,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """As unique, for runs of equal neighbours; dim=None flattens, 1-d along dim 0."""
-    if dim is not None and input.dim() != 1:
-        raise NotImplementedError("unique_consecutive: dim is supported for 1-d tensors only")
+    if dim is not None:
+        return _unique_consecutive_along(input, dim % input.dim(), return_inverse, return_counts)
     flat = ops.reshape(input, (-1,))
     first = ops.ones((min_int(flat.numel(), 1),), dtype=_core.bool)
     starts = ops.cat([first, ops.ne(ops.slice(flat, 0, 1), ops.slice(flat, 0, 0, -1))])
@@ -157,6 +159,22 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     if return_inverse and return_counts:
         return values, inverse, counts
     return (values, inverse) if return_inverse else (values, counts)
+
+
+def _unique_consecutive_along(input, dim, return_inverse, return_counts):
+    rows = ops.transpose(input, 0, dim)
+    flat = ops.reshape(rows, (rows.size(0), -1))
+    first = ops.ones((min_int(flat.size(0), 1),), dtype=_core.bool)
+    changed = ops.any(ops.ne(ops.slice(flat, 0, 1), ops.slice(flat, 0, 0, -1)), 1)
+    starts = ops.cat([first, changed])
+    values = ops.transpose(ops.index_select(rows, 0, ops.reshape(ops.nonzero(starts), (-1,))), 0, dim)
+    inverse = ops.sub(ops.cumsum(starts, 0), 1)
+    made = (values, inverse, ops.bincount(inverse))
+    if return_inverse and return_counts:
+        return made
+    if return_inverse:
+        return made[0], made[1]
+    return (made[0], made[2]) if return_counts else values
 
 
 def min_int(a: int, b: int) -> int:
@@ -171,7 +189,9 @@ def median(input, dim=None, keepdim=False):
         if flat.numel() == 0:
             return ops.full((), math.nan, dtype=input.dtype)
         return median(flat, 0).values
-    return _return_types.median(*_kth(input, (input.size(dim) + 1) // 2 if input.dim() else 1, dim, keepdim, True))
+    if input.dim() == 0:
+        return _return_types.median(ops.clone(input), ops.zeros((), dtype=_core.int64))
+    return _return_types.median(*_kth(input, (input.size(dim) + 1) // 2, dim, keepdim, True))
 
 
 def nanmedian(input, dim=None, keepdim=False):
@@ -213,6 +233,8 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 def mode(input, dim=-1, keepdim=False):
     """The most frequent value along dim (the smallest of several) and the last index where it occurs."""
+    if input.dim() == 0:
+        return _return_types.mode(ops.clone(input), ops.zeros((), dtype=_core.int64))
     same = ops.eq(ops.unsqueeze(ops.transpose(input, dim, -1), -1), ops.unsqueeze(ops.transpose(input, dim, -1), -2))
     counts = ops.sum(same, -1)
     rows = ops.transpose(input, dim, -1)
@@ -224,7 +246,7 @@ def mode(input, dim=-1, keepdim=False):
     values, indices = ops.transpose(values, dim, -1), ops.transpose(indices, dim, -1)
     if not keepdim:
         values, indices = ops.squeeze(values, dim), ops.squeeze(indices, dim)
-    return _return_types._make("mode", "values indices")(values, indices)
+    return _return_types.mode(values, indices)
 
 
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
@@ -241,6 +263,8 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The q-th quantile (number or 1-d tensor); interpolation linear, lower, higher, nearest, midpoint."""
     single = not isinstance(q, Tensor) or q.dim() == 0
+    if input.dim() == 0:
+        return quantile(ops.reshape(input, (1,)), q, 0, False, interpolation=interpolation)
     points = q if isinstance(q, Tensor) else ops.full((), q, dtype=input.dtype)
     points = ops.reshape(points, (-1,))
     shape = list(input.shape)
@@ -288,6 +312,10 @@ def _restore(made, place, dims, rest):
 
 def diff(input, n=1, dim=-1, prepend=None, append=None):
     """The n-th difference of neighbours along dim."""
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    if input.dim() == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
     parts = [part for part in (prepend, input, append) if part is not None]
     made = parts[0] if len(parts) == 1 else ops.cat(parts, dim)
     for _ in range(n):
@@ -298,7 +326,13 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
 
 def cov(input, *, correction=1):
     """The covariance of rows."""
-    rows = input if input.dim() == 2 else ops.unsqueeze(input, 0)
+    if input.dim() > 2:
+        raise RuntimeError(
+            "cov(): expected input to have two or fewer dimensions but got an input with " f"{input.dim()} dimensions"
+        )
+    if not input.dtype.is_floating_point:
+        input = ops.to(input, _core.get_default_dtype())
+    rows = input if input.dim() == 2 else ops.unsqueeze(ops.reshape(input, (-1,)), 0)
     centred = ops.sub(rows, ops.mean(rows, 1, True))
     made = ops.div(ops.mm(centred, ops.t(centred)), rows.size(1) - correction)
     return made if input.dim() == 2 else ops.reshape(made, ())
@@ -323,7 +357,9 @@ def logcumsumexp(input, dim):
     return ops.add(ops.log(ops.cumsum(ops.exp(ops.sub(input, top)), dim)), top)
 
 
-def _cumulative(input, dim, better, name):
+def _cumulative(input, dim, better, result):
+    if input.dim() == 0:
+        return result(ops.clone(input), ops.zeros((), dtype=_core.int64))
     rows = [ops.select(input, dim, i) for i in range(input.size(dim))]
     values, indices = [], []
     for i, row in enumerate(rows):
@@ -333,17 +369,17 @@ def _cumulative(input, dim, better, name):
             row, here = ops.where(take, row, values[-1]), ops.where(take, here, indices[-1])
         values.append(row)
         indices.append(here)
-    return _return_types._make(name, "values indices")(ops.stack(values, dim), ops.stack(indices, dim))
+    return result(ops.stack(values, dim), ops.stack(indices, dim))
 
 
 def cummax(input, dim):
     """The largest element so far along dim and its (last) index."""
-    return _cumulative(input, dim, ops.ge, "cummax")
+    return _cumulative(input, dim, ops.ge, _return_types.cummax)
 
 
 def cummin(input, dim):
     """The smallest element so far along dim and its (last) index."""
-    return _cumulative(input, dim, ops.le, "cummin")
+    return _cumulative(input, dim, ops.le, _return_types.cummin)
 
 
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None):
@@ -362,4 +398,6 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 
 def bucketize(input, boundaries, *, out_int32=False, right=False):
     """The bucket of each element between the sorted boundaries."""
+    if boundaries.dim() != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)

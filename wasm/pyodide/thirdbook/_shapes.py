@@ -218,6 +218,8 @@ def reshape_as(input, other):
 def sum_to_size(input, *size):
     """Broadcast dimensions summed until the sizes are those given."""
     size = as_size(size)
+    if not size:
+        return ops.sum(input)
     lead = input.dim() - len(size)
     over = [*range(lead), *[d for d in range(lead, input.dim()) if size[d - lead] == 1 and input.size(d) != 1]]
     return ops.view(ops.sum(input, over, True), size) if over else input
@@ -286,14 +288,21 @@ def atleast_3d(*tensors):
     return _each(_at_least_3, tensors)
 
 
+def _not_empty(tensors, name):
+    if len(tensors) == 0:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+
+
 def hstack(tensors, *, out=None):
     """Joined along dimension 1 (0 for 1-d)."""
+    _not_empty(tensors, "hstack")
     parts = [_at_least_1(t) for t in tensors]
     return ops.cat(parts, 0 if parts[0].dim() == 1 else 1, out=out)
 
 
 def vstack(tensors, *, out=None):
     """Joined along dimension 0; 1-d tensors are rows."""
+    _not_empty(tensors, "vstack")
     return ops.cat([_at_least_2(t) for t in tensors], 0, out=out)
 
 
@@ -302,6 +311,7 @@ row_stack = vstack
 
 def dstack(tensors, *, out=None):
     """Joined along dimension 2."""
+    _not_empty(tensors, "dstack")
     return ops.cat([_at_least_3(t) for t in tensors], 2, out=out)
 
 
@@ -366,7 +376,13 @@ def flipud(input):
 
 def rot90(input, k=1, dims=(0, 1)):
     """Turned by 90 degrees k times in the plane of dims."""
-    a, b = dims
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.dim() < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.dim()}")
+    a, b = (_dim(d, input.dim()) for d in dims)
+    if a == b:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     turns = k % 4
     if turns == 1:
         return ops.transpose(ops.flip(input, (b,)), a, b)
@@ -429,6 +445,14 @@ def take_along_dim(input, indices, dim=None):
     if dim is None:
         return ops.gather(ops.reshape(input, (-1,)), 0, ops.reshape(indices, (-1,)))
     place = _dim(dim, input.dim())
+    if indices.dim() != input.dim():
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {input.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
+        )
+    if indices.dtype is not _core.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.type()[6:-6]}")
+    indices = ops.where(ops.lt(indices, 0), ops.add(indices, input.size(place)), indices)
     rest_input, rest_index = list(input.shape), list(indices.shape)
     rest_input[place] = rest_index[place] = 1
     common = list(broadcast_shapes(rest_input, rest_index))

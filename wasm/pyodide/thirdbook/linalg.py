@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from . import _functions
+from . import _core, _functions
 from ._core import _LinAlgError as LinAlgError
 from ._core import ops
 
@@ -27,6 +27,8 @@ matrix_power = _functions.matrix_power
 
 def cross(input, other, *, dim=-1):
     """The cross product of 3-vectors along dim."""
+    if input.dim() != other.dim():
+        raise RuntimeError(f"linalg.cross: inputs must have the same number of dimensions. Got {input.dim()} and {other.dim()}")
     return _functions.cross(input, other, dim)
 
 
@@ -37,7 +39,7 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 
 def inv_ex(A, *, check_errors=False):
     """(inverse, info); info is 0 everywhere, a singular matrix raises."""
-    return ops.linalg_inv(A), ops.zeros(A.shape[:-2])
+    return ops.linalg_inv(A), ops.zeros(A.shape[:-2], dtype=_core.int32)
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
@@ -95,8 +97,9 @@ def slogdet(A):
     return ops.sign(value), ops.log(ops.abs(value))
 
 
-def cond(A, p="fro"):
-    """The condition number in a norm that matrix_norm has."""
+def cond(A, p=None):
+    """The condition number in a norm that matrix_norm has (the 2-norm, PyTorch's default, is not among them)."""
+    p = 2 if p is None else p
     return ops.mul(matrix_norm(A, p), matrix_norm(ops.linalg_inv(A), p))
 
 
@@ -111,5 +114,6 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 
 def vander(x, N=None):
     """Rows 1, x, x², … up to N columns."""
+    x = ops.reshape(x, (1,)) if x.dim() == 0 else x
     columns = x.size(-1) if N is None else N
     return ops.pow(ops.unsqueeze(x, -1), ops.arange(0, columns))

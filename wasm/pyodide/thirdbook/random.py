@@ -131,7 +131,7 @@ def fork_rng(devices=None, enabled=True):
             _core._set_generator_state(state)
 
 
-def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, out=None):
+def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, out=None, device=None, layout=None, requires_grad=False):
     """Normal numbers: normal(mean, std, size), or with tensors for mean, std or both."""
     if size is not None:
         return ops.normal(size, mean, std, dtype=dtype, generator=generator)

@@ -46,6 +46,8 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Quadratic below delta, linear above."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
     gap = ops.abs(ops.sub(input, target))
     loss = ops.where(ops.le(gap, delta), ops.mul(ops.mul(gap, gap), 0.5), ops.mul(ops.sub(gap, 0.5 * delta), delta))
     return _reduce(loss if weight is None else ops.mul(loss, weight), reduction)
@@ -167,6 +169,8 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
     var = var if hasattr(var, "dim") else ops.full((), var, dtype=input.dtype)
     if var.shape != input.shape and var.dim() and var.shape == input.shape[:-1]:
         var = ops.unsqueeze(var, -1)
+    elif var.shape != input.shape and var.dim() and (var.dim() != input.dim() or var.size(-1) != 1 or var.shape[:-1] != input.shape[:-1]):
+        raise ValueError("var is of incorrect size")
     var = ops.clamp(var, eps)
     gap = ops.sub(input, target)
     loss = ops.mul(ops.add(ops.log(var), ops.div(ops.mul(gap, gap), var)), 0.5)
@@ -217,6 +221,8 @@ def triplet_margin_loss(
     anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, size_average=None, reduce=None, reduction="mean"
 ):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))

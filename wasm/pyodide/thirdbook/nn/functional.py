@@ -46,7 +46,6 @@ linear = ops.linear
 sigmoid = ops.sigmoid
 tanh = ops.tanh
 one_hot = ops.one_hot
-adaptive_avg_pool2d = ops.adaptive_avg_pool2d
 
 
 # ---- activations
@@ -68,6 +67,14 @@ def relu6(input, inplace=False):
 
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """x clamped to [min_val, max_val]."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    if not input.dtype.is_floating_point:
+        if input.dtype is _core.bool:
+            raise RuntimeError("Bool inputs not supported for hardtanh")
+        if input.dtype is _core.uint8 and (min_val < 0 or max_val < 0):
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+        min_val, max_val = int(min_val), int(max_val)
     return _in_place(input, ops.clamp(input, min_val, max_val), inplace)
 
 
@@ -78,6 +85,17 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 
 def prelu(input, weight):
     """leaky_relu with a slope per channel (dimension 1)."""
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
+    if weight.numel() != 1:
+        if input.dim() == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.size(1) if input.dim() > 1 else 1
+        if channels != weight.numel():
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight.numel()} and channel size = {channels}."
+            )
     if weight.numel() != 1 and input.dim() > 1:
         weight = ops.view(weight, [-1] + [1] * (input.dim() - 2))
     return ops.where(ops.gt(input, 0), input, ops.mul(weight, input))
@@ -143,6 +161,8 @@ def tanhshrink(input):
 
 def softshrink(input, lambd=0.5):
     """x moved towards zero by lambd."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be in range [0, inf) for input dtype, but found {lambd}")
     return ops.where(ops.gt(input, lambd), ops.sub(input, lambd), ops.where(ops.lt(input, -lambd), ops.add(input, lambd), ops.mul(input, 0)))
 
 
@@ -246,6 +266,8 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     _check_probability(p)
     if not training or p == 0:
         return input
+    if p == 1:
+        return _in_place(input, ops.mul(input, 0), inplace)
     saturation = -1.7580993408473766
     keep = ops.bernoulli(input, 1 - p)
     a = 1.0 / math.sqrt((saturation**2 * p + 1) * (1 - p))
@@ -269,6 +291,16 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """x / sqrt(mean(x²) + eps) over the last dimensions, times weight."""
+    if len(normalized_shape) == 0:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
+            "but got normalized_shape = []"
+        )
+    if list(input.shape[-len(normalized_shape) :]) != list(normalized_shape):
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
+            f"{', '.join(str(n) for n in normalized_shape)}], but got input of size{list(input.shape)}"
+        )
     over = list(range(-len(normalized_shape), 0))
     if eps is None:
         eps = 1.1920928955078125e-07 if input.dtype is _core.float32 else 2.220446049250313e-16
@@ -282,6 +314,8 @@ def _channel_shape(rank):
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):
     """Mean 0 and variance 1 per channel (dimension 1); training uses and tracks the batch's statistics."""
+    if input.dim() < 2:
+        raise IndexError(f"Dimension out of range (expected to be in range of [-1, 0], but got 1): batch_norm of shape {input.shape}")
     shape = _channel_shape(input.dim())
     if training:
         over = [0, *range(2, input.dim())]
@@ -330,6 +364,8 @@ def instance_norm(
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     """Mean 0 and variance 1 per group of channels and example."""
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     if input.size(1) % num_groups != 0:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -416,17 +452,45 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element of each window of (N, C, H, W)."""
     if return_indices:
-        raise NotImplementedError("max_pool2d: return_indices is not supported by Thirdbook")
+        return _max_pool_with_places(input, kernel_size, stride, padding, dilation, ceil_mode)
     return ops.max_pool2d(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+
+
+def _max_pool_with_places(input, kernel_size, stride, padding, dilation, ceil_mode):
+    """max_pool2d and the places of the largest elements in each (H, W) plane, row-major."""
+    made = ops.max_pool2d(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+    (kh, kw), (ph, pw), (dh, dw) = _numbers(kernel_size, 2), _numbers(padding, 2), _numbers(dilation, 2)
+    sh, sw = (kh, kw) if stride is None or stride == () else _numbers(stride, 2)
+    height, width = input.size(-2), input.size(-1)
+    rows = ops.unsqueeze(ops.mul(ops.arange(0, made.size(-2)), sh), 1)
+    columns = ops.unsqueeze(ops.mul(ops.arange(0, made.size(-1)), sw), 0)
+    best, places = None, None
+    for i in range(kh):
+        for j in range(kw):
+            y, x = ops.add(rows, i * dh - ph), ops.add(columns, j * dw - pw)
+            inside = ops.logical_and(
+                ops.logical_and(ops.ge(y, 0), ops.lt(y, height)), ops.logical_and(ops.ge(x, 0), ops.lt(x, width))
+            )
+            place = ops.add(ops.mul(ops.clamp(y, 0, height - 1), width), ops.clamp(x, 0, width - 1))
+            flat = ops.reshape(input, [*input.shape[:-2], height * width])
+            value = ops.view(ops.index_select(flat, -1, ops.reshape(place, (-1,))), made.shape)
+            if best is None:
+                best, places = ops.zeros(made.shape, dtype=_core.bool), ops.zeros(made.shape, dtype=_core.int64)
+            same = ops.logical_or(ops.eq(value, made), ops.logical_and(ops.ne(value, value), ops.ne(made, made)))
+            hit = ops.logical_and(ops.logical_and(same, inside), ops.logical_not(best))
+            places, best = ops.where(hit, place, places), ops.logical_or(best, hit)
+    return made, places
 
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element of each window of (N, C, L)."""
-    if return_indices:
-        raise NotImplementedError("max_pool1d: return_indices is not supported by Thirdbook")
     (kernel,), (pad,), (dil,) = _numbers(kernel_size, 1), _numbers(padding, 1), _numbers(dilation, 1)
     (step,) = (kernel,) if stride is None else _numbers(stride, 1)
-    made = ops.max_pool2d(ops.unsqueeze(input, -2), (1, kernel), (1, step), (0, pad), (1, dil), ceil_mode)
+    wide = ops.unsqueeze(input, -2)
+    if return_indices:
+        made, places = _max_pool_with_places(wide, (1, kernel), (1, step), (0, pad), (1, dil), ceil_mode)
+        return ops.squeeze(made, -2), ops.squeeze(places, -2)
+    made = ops.max_pool2d(wide, (1, kernel), (1, step), (0, pad), (1, dil), ceil_mode)
     return ops.squeeze(made, -2)
 
 
@@ -447,8 +511,20 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     return ops.squeeze(made, -2)
 
 
+def adaptive_avg_pool2d(input, output_size):
+    """Means of windows chosen so that the output has the given sizes; None keeps a size."""
+    if input.dim() < 3:
+        raise ValueError("Input dimension should be at least 3")
+    sizes = _numbers(output_size, 2) if output_size is not None else [None, None]
+    if len(sizes) != 2:
+        raise RuntimeError("adaptive_avg_pool2d: output_size must be 2")
+    return ops.adaptive_avg_pool2d(input, [input.size(d - 2) if sizes[d] is None else sizes[d] for d in range(2)])
+
+
 def adaptive_avg_pool1d(input, output_size):
     """Means of windows chosen so that the output has the given length."""
+    if not isinstance(output_size, int) and len(output_size) != 1:
+        raise RuntimeError(f"adaptive_avg_pool1d() argument 'output_size' should contain one int (got {len(output_size)})")
     (length,) = _numbers(output_size, 1)
     return ops.squeeze(ops.adaptive_avg_pool2d(ops.unsqueeze(input, -2), (1, length)), -2)
 
@@ -483,6 +559,8 @@ def interpolate(
     """Resampling of (N, C, L) or (N, C, H, W): mode "nearest", "linear" or "bilinear"."""
     if antialias:
         raise NotImplementedError("interpolate: antialias is not supported by Thirdbook")
+    if not input.dtype.is_floating_point and mode != "nearest":
+        raise NotImplementedError(f"interpolate: mode {mode!r} of {input.dtype} is not supported by Thirdbook; convert to float first")
     spatial = input.dim() - 2
     if spatial not in (1, 2):
         raise NotImplementedError(f"Got {input.dim()}D input, but interpolate needs 3D or 4D input in Thirdbook")
