@@ -11,6 +11,7 @@
 #include "python/cpython_internal.h"
 #include "python/frame_cache.h"
 #include "python/frame_hook.h"
+#include "python/nesting.h"
 #include "python/py_ref.h"
 #include "python/region.h"
 #include "python/trampoline.h"
@@ -72,6 +73,11 @@ PyObject* CallSlowly(Wrapper* self, PyObject* const* args, size_t nargsf, PyObje
 PyObject* CallCompiled(PyObject* object, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Wrapper* self = AsWrapper(object);
   PyThreadState* thread = PyThreadState_Get();
+  NestingScope nesting;
+  if (NestingScope::AtHardLimit()) {
+    PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded in a compiled function");
+    return nullptr;
+  }
   if (InDisabledRegion(thread)) return CallSlowly(self, args, nargsf, kwnames);
   if (Py_EnterRecursiveCall(" in a compiled function") != 0) return nullptr;
   PyRef kept = PyRef::Borrow(object);
@@ -103,6 +109,11 @@ PyObject* CallCompiled(PyObject* object, PyObject* const* args, size_t nargsf, P
 PyObject* CallDisabled(PyObject* object, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Wrapper* self = AsWrapper(object);
   PyRef kept = PyRef::Borrow(object);
+  NestingScope nesting;
+  if (NestingScope::AtHardLimit()) {
+    PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded in a disabled function");
+    return nullptr;
+  }
   DisabledRegion region(PyThreadState_Get());
   return CallSlowly(self, args, nargsf, kwnames);
 }
@@ -236,6 +247,13 @@ PyObject* MakeDisabled(PyObject*, PyObject* wrapped) {
 
 PyObject* RegionDepthOf(PyObject*, PyObject*) { return PyLong_FromLong(RegionDepth()); }
 
+PyObject* SetNestingLimits(PyObject*, PyObject* args) {
+  int soft, hard;
+  if (!PyArg_ParseTuple(args, "ii", &soft, &hard)) return nullptr;
+  NestingScope::SetLimits(soft, hard);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef kMethods[] = {
     {"compile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(MakeCompiled)), METH_FASTCALL,
      "compile(callable, config): a CompiledFunction. Cache entries belong to the options object: callables "
@@ -243,6 +261,11 @@ PyMethodDef kMethods[] = {
      "to share them must be given the same one."},
     {"disable", MakeDisabled, METH_O,
      "disable(callable): a DisabledFunction; nothing is compiled while it runs."},
+    {"_set_nesting_limits", SetNestingLimits, METH_VARARGS,
+     "_set_nesting_limits(soft, hard): how many calls may be nested in C before frames run with the hook off "
+     "(soft) and "
+     "before compiled calls raise RecursionError (hard). For hosts that know how deep their stack is: about "
+     "6 kB each."},
     {"_region_depth", RegionDepthOf, METH_NOARGS, "How many regions are open; 0 outside of compiled calls."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -17,6 +17,7 @@
 #include "python/compiled_function.h"
 #include "python/cpython_internal.h"
 #include "python/frame_cache.h"
+#include "python/nesting.h"
 #include "python/py_ref.h"
 #include "python/region.h"
 #include "python/skip_rules.h"
@@ -86,6 +87,12 @@ PyObject* EnterCandidate(PyThreadState* thread, InterpreterFrame* frame, CodeSta
 }
 
 PyObject* Hook(PyThreadState* thread, InterpreterFrame* frame, int throw_flag) {
+  NestingScope nesting;
+  if (NestingScope::AtSoftLimit()) {
+    LeaveClaim(nullptr, Claim::kNone);
+    DisabledRegion off(thread);
+    return Evaluate(thread, frame, throw_flag);
+  }
   PyCodeObject* code = FrameCode(frame);
   if (code == nullptr || throw_flag != 0) return Evaluate(thread, frame, throw_flag);
   Claim claim = TakeClaim(code);

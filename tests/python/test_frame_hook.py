@@ -484,6 +484,44 @@ class ExceptionsTest(unittest.TestCase):
                 self.assertEqual(_core._region_depth(), 0)
             self.assertEqual(compile(plain)(1, 2), ("plain", 1, 2))
 
+    def test_plain_recursion_inside_a_compiled_call_goes_as_deep_as_outside(self) -> None:
+        def depth(n: int) -> int:
+            return 0 if n == 0 else 1 + depth(n - 1)
+
+        def start(n: int) -> int:
+            return depth(n)
+
+        with tracing() as tracer:
+            wanted = sys.getrecursionlimit() - 200
+            self.assertEqual(compile(start)(wanted), depth(wanted))
+            tracer.replace(depth, by=depth)
+            _core.reset()
+            self.assertEqual(compile(start)(wanted), wanted)
+            with self.assertRaises(RecursionError):
+                compile(start)(10 * wanted)
+            self.assertEqual(_core._region_depth(), 0)
+
+    def test_below_the_soft_limit_frames_run_with_the_hook_off(self) -> None:
+        def depth(n: int) -> list:
+            return ["plain"] if n == 0 else depth(n - 1) + ["plain"]
+
+        def replacement(n: int) -> list:
+            return ["replaced"] if n == 0 else depth(n - 1) + ["replaced"]
+
+        with tracing() as tracer:
+            tracer.replace(depth, by=replacement)
+            _core._set_nesting_limits(10, 20)
+            try:
+                kinds = compile(depth)(30)
+                self.assertEqual(kinds, sorted(kinds))  # plain ones are the inner ones
+                self.assertIn("plain", kinds)
+                self.assertIn("replaced", kinds)
+                recursive = compile(lambda n: recursive(n + 1))
+                with self.assertRaises(RecursionError):
+                    recursive(0)
+            finally:
+                _core._set_nesting_limits(*((64, 150) if sys.platform == "emscripten" else (1 << 30, 1 << 30)))
+
     def test_a_function_that_calls_itself(self) -> None:
         def factorial(n: int) -> int:
             return 1 if n == 0 else n * compiled(n - 1)
