@@ -39,12 +39,12 @@ class Program:
     `steps`: an int calls that often (from 50 on the world is looked at after the last call only), a text is executed in
     the module as it is (a premise changes).
     `modules`: {name: source} of helper modules that can be imported. `raises`: exception types that calls may raise, at
-    least one does. `expect`: an expression that must be true at the end in both worlds.
+    least one does; `may_raise`: calls may raise anything or nothing. `expect`: an expression that must be true at the end in both worlds.
     `breaks`, `compiles`, `recompiles`: what the counters must say in the end; None: not asserted. `options` go to `compile`.
     """
 
     def __init__(self, source, *, call="fn(x)", steps=(3,), modules=None, raises=(), expect=None, breaks=0, compiles=None,
-                 recompiles=None, options=None):
+                 recompiles=None, options=None, may_raise=False):
         self.name = ""
         self.source = textwrap.dedent(source).strip("\n") + "\n"
         self.call = call
@@ -52,6 +52,7 @@ class Program:
         self.modules = {name: textwrap.dedent(text).strip("\n") + "\n" for name, text in (modules or {}).items()}
         self.raises = raises if isinstance(raises, tuple) else (raises,)
         self.expect = expect
+        self.may_raise = may_raise
         self.breaks, self.compiles, self.recompiles = breaks, compiles, recompiles
         self.options = options or {}
 
@@ -281,7 +282,7 @@ def run_eager(program):
     world = World(program, _as_it_is)
     steps = world.run()
     for error in world.raised:
-        if not isinstance(error, program.raises or ()):
+        if not program.may_raise and not isinstance(error, program.raises or ()):
             text = "".join(traceback.format_exception(error))
             raise ValueError(f"the program itself raised {error!r}\n{program.listing()}\n{text}")
     if program.raises and not world.raised:

@@ -27,6 +27,7 @@ _ITERATORS = tuple(
     for maker in (list, tuple, str, bytes, set, dict, lambda: {}.values(), lambda: {}.items(), lambda: range(1),
                   lambda: reversed([]), lambda: reversed({}), lambda: range(1 << 70), collections.deque)
 ) + (map, filter, zip, enumerate, reversed)
+_BARE = frozenset((list, tuple, dict, set, frozenset, collections.deque, collections.defaultdict, property, *_ATOMS, *_ITERATORS))
 _SKIPPED_CLASS_ITEMS = frozenset(
     "__dict__ __weakref__ __doc__ __module__ __qualname__ __firstlineno__ __static_attributes__ _abc_impl __annotate_func__ "
     "__annotations_cache__ __annotate__ __annotations__ __dataclass_fields__ __dataclass_params__ __match_args__ "
@@ -173,6 +174,8 @@ def _is_plain_module_class(kind):
 
 def _attributes(value):
     """The instance dictionary and the slots, read behind any `__getattribute__`."""
+    if type(value) in _BARE:
+        return []
     children = []
     try:
         found = object.__getattribute__(value, "__dict__")

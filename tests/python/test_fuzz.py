@@ -1,0 +1,58 @@
+"""300 random programs of fixed seeds, eager and compiled. `npm run fuzz` runs more of them."""
+
+import os
+import sys
+import unittest
+
+FUZZ = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz")
+COUNT, BATCH = 300, 25
+
+
+class FuzzTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        sys.path.insert(0, FUZZ)
+        cls.addClassCleanup(sys.path.remove, FUZZ)
+
+    def check_batch(self, first):
+        import fuzz
+        for seed in range(first, first + BATCH):
+            with self.subTest(seed=seed):
+                failure = fuzz.check(seed, shrinking=False)
+                if failure is not None:
+                    self.fail(f"{failure.what}\nshrink it: npm run fuzz -- --seed {seed} --count 1")
+
+    def test_a_planted_fault_is_found_and_shrunk(self):
+        """The fuzzer itself: a difference planted in one statement is reduced to few lines that still show it."""
+        import fuzz
+        from generate import program
+        from shrink import shrink
+        found = program(7)
+        lines = found.source.count("\n")
+
+        def shows(candidate):
+            return fuzz.Failure("planted", "planted", candidate) if "items.append" in candidate.source else None
+
+        planted = fuzz.Failure("planted", "planted", fuzz.Program(
+            found.source + "\nitems.append(1)\n", call=found.call, steps=found.steps, may_raise=True))
+        small = shrink(planted, shows)
+        self.assertLess(small.program.source.count("\n"), 5)
+        self.assertGreater(lines, 60)
+
+    def test_a_seed_always_gives_the_same_program(self):
+        from generate import program
+        self.assertEqual(program(11).listing(), program(11).listing())
+        self.assertNotEqual(program(11).listing(), program(12).listing())
+
+
+def _add_batches():
+    for first in range(0, COUNT, BATCH):
+        def test(self, first=first):
+            self.check_batch(first)
+        setattr(FuzzTest, f"test_seeds_{first:03d}_to_{first + BATCH - 1:03d}", test)
+
+
+_add_batches()
+
+if __name__ == "__main__":
+    unittest.main()
