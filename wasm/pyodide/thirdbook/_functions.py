@@ -15,19 +15,18 @@ from ._shapes import broadcast_shapes
 
 METHODS = (
     "addbmm", "addcdiv", "addcmul", "addmv", "addr", "allclose", "baddbmm", "clamp_max", "clamp_min", "copysign", "cross", "deg2rad",
-    "equal", "float_power", "fmax", "fmin", "frac", "heaviside", "hypot", "index_copy", "index_fill", "inner", "isclose", "isneginf",
+    "equal", "float_power", "fmax", "fmin", "frac", "heaviside", "hypot", "index_copy", "index_fill", "inner", "isclose", "kron", "isneginf",
     "isposinf", "isreal", "ldexp", "logaddexp", "logaddexp2", "logit", "masked_scatter", "matrix_power", "nan_to_num", "positive",
     "rad2deg", "scatter", "scatter_reduce", "sgn", "signbit", "sinc", "vdot", "xlogy",
 )  # fmt: skip
 FUNCTIONS = (
-    *METHODS, "einsum", "is_complex", "is_floating_point", "is_nonzero", "is_tensor", "isin", "numel", "real", "rsub", "tensordot", "where", "softmax", "log_softmax",
+    *METHODS, "cdist", "einsum", "is_complex", "is_floating_point", "is_nonzero", "is_tensor", "isin", "numel", "real", "rsub", "tensordot", "trapezoid", "where", "softmax", "log_softmax",
 )  # fmt: skip
 METHOD_ALIASES = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
     "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc", "ger": "outer", "greater": "gt", "greater_equal": "ge",
     "less": "lt", "less_equal": "le", "multiply": "mul", "negative": "neg", "not_equal": "ne",
     "subtract": "sub", "true_divide": "div",
-    "multiply_": "mul_", "subtract_": "sub_", "divide_": "div_", "negative_": "neg_", "absolute_": "abs_",
 }  # fmt: skip
 
 
@@ -449,6 +448,37 @@ def inner(input, other):
     if input.dim() == 0 or other.dim() == 0:
         return ops.mul(input, other)
     return tensordot(input, other, ([-1], [-1]))
+
+
+def kron(input, other):
+    """The Kronecker product."""
+    rank = builtins.max(input.dim(), other.dim())
+    a = ops.reshape(input, [1] * (rank - input.dim()) + list(input.shape))
+    b = ops.reshape(other, [1] * (rank - other.dim()) + list(other.shape))
+    wide_a, wide_b, sizes = [], [], []
+    for d in range(rank):
+        wide_a.extend([a.size(d), 1])
+        wide_b.extend([1, b.size(d)])
+        sizes.append(a.size(d) * b.size(d))
+    return ops.reshape(ops.mul(ops.reshape(a, wide_a), ops.reshape(b, wide_b)), sizes)
+
+
+def cdist(x1, x2, p=2.0, compute_mode=None):
+    """Distances between the rows of x1 and x2: (…, n, d) and (…, m, d) to (…, n, m)."""
+    return ops.linalg_vector_norm(ops.sub(ops.unsqueeze(x1, -2), ops.unsqueeze(x2, -3)), p, -1)
+
+
+def trapezoid(y, x=None, *, dx=None, dim=-1):
+    """The integral along dim by the trapezoidal rule."""
+    sums = ops.add(ops.slice(y, dim, 1), ops.slice(y, dim, 0, -1))
+    if x is None:
+        return ops.mul(ops.sum(sums, dim), (1.0 if dx is None else dx) / 2.0)
+    steps = ops.sub(ops.slice(x, -1 if x.dim() == 1 else dim, 1), ops.slice(x, -1 if x.dim() == 1 else dim, 0, -1))
+    if x.dim() == 1 and y.dim() > 1:
+        shape = [1] * y.dim()
+        shape[dim] = steps.size(0)
+        steps = ops.view(steps, shape)
+    return ops.div(ops.sum(ops.mul(sums, steps), dim), 2.0)
 
 
 def vdot(input, other):

@@ -253,6 +253,46 @@ class _Methods:
 
     # ---- properties and small queries
 
+    def as_subclass(self, cls):
+        return _core._make_subclass(cls, self, self.requires_grad)
+
+    def adjoint(self):
+        return ops.transpose(self, -2, -1)
+
+    def inverse(self):
+        return ops.linalg_inv(self)
+
+    def det(self):
+        return ops.linalg_det(self)
+
+    def logdet(self):
+        return ops.log(ops.linalg_det(self))
+
+    def is_nonzero(self):
+        return _functions.is_nonzero(self)
+
+    def is_same_size(self, other):
+        return self.shape == other.shape
+
+    def msort(self):
+        return ops.sort(self, 0)[0]
+
+    def swapaxes_(self, axis0, axis1):
+        return ops.transpose_(self, axis0, axis1)
+
+    swapdims_ = swapaxes_
+
+    def to_dense(self):
+        return self
+
+    def dim_order(self):
+        return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
+
+    def put_(self, index, source, accumulate=False):
+        """Writes source's elements at places counted in row-major order."""
+        flat = ops.index_put(ops.reshape(self, (-1,)), [ops.reshape(index, (-1,))], ops.reshape(source, (-1,)), accumulate)
+        return ops.copy_(self, ops.view(flat, self.shape))
+
     def get_device(self):
         return -1
 
@@ -369,6 +409,20 @@ def _matrix_transposed(self):
     return ops.transpose(self, -2, -1)
 
 
+# Functions whose in-place method writes their result back.
+_WITH_IN_PLACE = (
+    "addbmm", "addmv", "addr", "baddbmm", "clamp_max", "clamp_min", "copysign", "deg2rad", "float_power", "frac", "heaviside", "hypot",
+    "ldexp", "logit", "rad2deg", "renorm", "scatter_reduce", "sgn", "sinc", "xlogy",
+)  # fmt: skip
+
+
+def _in_place(function):
+    def method(self, *args, **kwargs):
+        return ops.copy_(self, function(self, *args, **kwargs))
+
+    return method
+
+
 def attach() -> None:
     """Sets the methods of this package on Tensor."""
     for name, value in vars(_Methods).items():
@@ -384,5 +438,9 @@ def attach() -> None:
     for module in (_functions, _reductions, _shapes):
         for name in module.METHODS:
             setattr(Tensor, name, getattr(module, name))
+    for name in _WITH_IN_PLACE:
+        setattr(Tensor, name + "_", _in_place(getattr(Tensor, name)))
     for name, original in _functions.METHOD_ALIASES.items():
         setattr(Tensor, name, getattr(Tensor, original))
+        if not original.endswith("_") and hasattr(Tensor, original + "_"):
+            setattr(Tensor, name + "_", getattr(Tensor, original + "_"))

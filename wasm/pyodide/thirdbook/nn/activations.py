@@ -14,7 +14,7 @@ __all__ = [
     "MarginRankingLoss", "Mish", "NLLLoss", "PairwiseDistance", "PixelShuffle", "PoissonNLLLoss", "ReLU", "ReLU6", "SELU", "SiLU",
     "Sigmoid", "SmoothL1Loss", "SoftMarginLoss", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink",
     "Threshold", "TripletMarginLoss", "Unflatten", "Unfold", "Upsample", "ZeroPad2d", "ConstantPad1d", "ConstantPad2d", "ReflectionPad2d",
-    "ReplicationPad2d",
+    "ReplicationPad2d", "ZeroPad1d", "ReflectionPad1d", "ReplicationPad1d", "Softmax2d", "UpsamplingNearest2d", "UpsamplingBilinear2d",
 ]  # fmt: skip
 
 
@@ -367,6 +367,35 @@ class ReflectionPad2d(_Pad):
 
 class ReplicationPad2d(_Pad):
     _mode = "replicate"
+
+
+class ZeroPad1d(_Pad):
+    _sides = 2
+
+
+class ReflectionPad1d(_Pad):
+    _mode = "reflect"
+    _sides = 2
+
+
+class ReplicationPad1d(_Pad):
+    _mode = "replicate"
+    _sides = 2
+
+
+class Softmax2d(Module):
+    def forward(self, input):
+        return F.softmax(input, -3)
+
+
+class UpsamplingNearest2d(Upsample):
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor)
+
+
+class UpsamplingBilinear2d(Upsample):
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor, "bilinear", True)
 
 
 class CosineSimilarity(Module):
