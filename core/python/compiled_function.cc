@@ -6,6 +6,8 @@
 #include "python/compiled_function.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 
 #include "python/code_state.h"
 #include "python/cpython_internal.h"
@@ -29,6 +31,9 @@ struct Wrapper {
   PyObject* config;  // NULL for a DisabledFunction
   PyObject* dict;
   PyObject* weakrefs;
+  PyObject*
+      replacement;  // function of the last entry on the fast path; kept here where the collector sees it
+  uint64_t entry_serial;  // that entry
 };
 
 Wrapper* AsWrapper(PyObject* object) { return reinterpret_cast<Wrapper*>(object); }
@@ -61,8 +66,15 @@ PyRef FastReplacement(PyThreadState* thread, Wrapper* self, PyObject* const* arg
                  args, function->func_closure, static_cast<int>(nargs)};
   CacheEntry* entry = FindEntry(state->FindCache(self->config), view);
   if (entry == nullptr) return PyRef();
-  PyRef replacement = PyRef::Steal(entry->ReplacementFunction(view));
-  if (!replacement) PyErr_Clear();
+  if (entry->serial() == self->entry_serial) return PyRef::Borrow(self->replacement);
+  uint64_t serial = entry->serial();
+  PyRef replacement = MakeReplacement(*entry, view);
+  if (!replacement) {
+    PyErr_Clear();
+    return PyRef();
+  }
+  self->entry_serial = serial;
+  PyRef old = PyRef::Steal(std::exchange(self->replacement, Py_NewRef(replacement.get())));
   return replacement;
 }
 
@@ -95,6 +107,7 @@ PyObject* CallCompiled(PyObject* object, PyObject* const* args, size_t nargsf, P
         ++Counters().fallbacks;
         LeaveClaim(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(self->wrapped)), Claim::kRunEagerly);
         result = CallSlowly(self, args, nargsf, kwnames);
+        LeaveClaim(nullptr, Claim::kNone);  // where no frame was made
       } else {
         result = RunTrampoline(result);
       }
@@ -127,6 +140,7 @@ int Traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(self->wrapped);
   Py_VISIT(self->config);
   Py_VISIT(self->dict);
+  Py_VISIT(self->replacement);
   return 0;
 }
 
@@ -135,6 +149,8 @@ int Clear(PyObject* object) {
   Py_CLEAR(self->wrapped);
   Py_CLEAR(self->config);
   Py_CLEAR(self->dict);
+  self->entry_serial = 0;
+  Py_CLEAR(self->replacement);
   return 0;
 }
 

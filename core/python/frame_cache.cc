@@ -40,15 +40,17 @@ CodeState::Kind Classify(PyCodeObject* code) {
   return plain && !IsSkippedFile(code->co_filename) ? CodeState::Kind::kCandidate : CodeState::Kind::kSkip;
 }
 
-long RecompileLimit(PyObject* config) {
+long RecompileLimit(PyThreadState* thread, PyObject* config) {
+  DisabledRegion off(thread);
   PyRef limit = PyRef::Steal(PyObject_GetAttrString(config, "recompile_limit"));
   long value = limit ? PyLong_AsLong(limit.get()) : -1;
   if (PyErr_Occurred()) PyErr_Clear();
   return value > 0 ? value : kDefaultRecompileLimit;
 }
 
-void WarnLimit(const FrameView& frame, ConfigCache* cache, long limit) {
-  std::string reason = cache->entries.front()->FailureReason(frame);
+void WarnLimit(PyThreadState* thread, const FrameView& frame, CacheEntry* entry, long limit) {
+  std::string reason = entry->FailureReason(frame);
+  DisabledRegion off(thread);
   int failed =
       PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                        "thirdbook: %U (%U:%d) has been compiled %ld times (config.recompile_limit); further "
@@ -102,10 +104,12 @@ CacheAnswer Compile(PyThreadState* thread, const FrameView& frame, CodeState* st
   bool recompile = cache != nullptr && !cache->entries.empty();
   if (recompile) {
     if (cache->limit_reached) return CacheAnswer::kEager;
-    long limit = RecompileLimit(config);
-    if (static_cast<long>(cache->entries.size()) >= limit) {
+    long limit = RecompileLimit(thread, config);
+    cache = state->FindCache(config);  // reading an attribute can run anything
+    recompile = cache != nullptr && !cache->entries.empty();
+    if (recompile && static_cast<long>(cache->entries.size()) >= limit) {
       cache->limit_reached = true;
-      WarnLimit(frame, cache, limit);
+      WarnLimit(thread, frame, cache->entries.front().get(), limit);
       return CacheAnswer::kEager;
     }
   }
@@ -119,7 +123,7 @@ CacheAnswer Compile(PyThreadState* thread, const FrameView& frame, CodeState* st
   } else if (!CheckReplacement(frame, entry->replacement()) || !MarkReplacement(entry->replacement())) {
     answer = CacheAnswer::kError;
   } else {
-    *replacement = PyRef::Steal(entry->ReplacementFunction(frame));
+    *replacement = MakeReplacement(*entry, frame);
     answer = *replacement ? CacheAnswer::kReplacement : CacheAnswer::kError;
     ++counters.compilations;
     if (recompile) ++counters.recompiles;
@@ -166,25 +170,17 @@ PyMethodDef kMethods[] = {
 
 }  // namespace
 
-CacheEntry::~CacheEntry() {
-  Py_XDECREF(function_);
-  Py_XDECREF(globals_);
-  Py_XDECREF(closure_);
+CacheEntry::CacheEntry() {
+  static uint64_t next_serial = 1;
+  serial_ = next_serial++;
 }
 
-PyObject* CacheEntry::ReplacementFunction(const FrameView& frame) {
-  if (function_ != nullptr && globals_ == frame.globals && closure_ == frame.closure)
-    return Py_NewRef(function_);
-  PyObject* code = reinterpret_cast<PyObject*>(replacement());
-  PyRef function = PyRef::Steal(PyFunction_New(code, frame.globals));
-  if (!function) return nullptr;
-  if (replacement()->co_nfreevars > 0 && PyFunction_SetClosure(function.get(), frame.closure) < 0)
-    return nullptr;
-  PyRef old[] = {PyRef::Steal(function_), PyRef::Steal(globals_), PyRef::Steal(closure_)};  // dropped last
-  function_ = Py_NewRef(function.get());
-  globals_ = Py_NewRef(frame.globals);
-  closure_ = Py_XNewRef(frame.closure);
-  return function.release();
+PyRef MakeReplacement(const CacheEntry& entry, const FrameView& frame) {
+  PyCodeObject* code = entry.replacement();
+  PyRef function = PyRef::Steal(PyFunction_New(reinterpret_cast<PyObject*>(code), frame.globals));
+  if (function && code->co_nfreevars > 0 && PyFunction_SetClosure(function.get(), frame.closure) < 0)
+    return PyRef();
+  return function;
 }
 
 void SetTracer(Tracer new_tracer) { tracer = new_tracer; }
@@ -241,7 +237,7 @@ CacheAnswer FindReplacement(PyThreadState* thread, const FrameView& frame, CodeS
                             PyRef* replacement) {
   CacheEntry* entry = FindEntry(state->FindCache(config), frame);
   if (entry == nullptr) return Compile(thread, frame, state, config, replacement);
-  *replacement = PyRef::Steal(entry->ReplacementFunction(frame));
+  *replacement = MakeReplacement(*entry, frame);
   if (*replacement) return CacheAnswer::kReplacement;
   PyErr_Clear();  // no memory for a function object: the frame itself needs none
   return CacheAnswer::kEager;

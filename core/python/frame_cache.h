@@ -23,7 +23,9 @@ enum class CacheAnswer { kReplacement, kEager, kError /* exception set */ };
 
 // First entry whose guards hold, moved to the front; nullptr when none does.
 CacheEntry* FindEntry(ConfigCache* cache, const FrameView& frame);
-// The same, and when there is none, one compilation. `replacement` gets the function to call.
+// The entry's replacement as a function for this frame: new reference, NULL with an exception set.
+PyRef MakeReplacement(const CacheEntry& entry, const FrameView& frame);
+// First entry that holds, and when there is none, one compilation. `replacement` gets the function to call.
 CacheAnswer FindReplacement(PyThreadState* thread, const FrameView& frame, CodeState* state, PyObject* config,
                             PyRef* replacement);
 

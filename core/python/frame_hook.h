@@ -12,6 +12,7 @@
 
 #include <Python.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,29 +32,29 @@ struct FrameView {
   int argument_slots;  // argcount + kwonlyargcount + *args + **kwargs: the first slots of localsplus
 };
 
-// One specialisation of a code object.
+// One specialisation of a code object. The code object owns it, out of the garbage collector's sight: an
+// entry that held the frame's globals, closure or arguments would keep them (and itself) alive for ever, so
+// it holds them weakly or not at all.
 class CacheEntry {
  public:
-  CacheEntry() = default;
+  CacheEntry();
   CacheEntry(const CacheEntry&) = delete;
   CacheEntry& operator=(const CacheEntry&) = delete;
-  virtual ~CacheEntry();
+  virtual ~CacheEntry() = default;
   // Whether every guard holds for this call. Runs no user code, raises nothing.
   virtual bool Check(const FrameView& frame) = 0;
   // One line about the first guard that does not hold (for recompile reports); empty when all hold.
   virtual std::string FailureReason(const FrameView&) { return std::string(); }
   // Runs instead of the frame: parameters are the argument slots of the original, all positional, in
   // localsplus order; free variables as the original's. Borrowed; a code object, from which the hook makes
-  // the function for the frame's globals and closure (kept while they stay the same).
+  // the function for the frame's globals and closure.
   virtual PyCodeObject* replacement() const = 0;
   virtual PyObject* Report() const = 0;  // new reference: the report's dict for this compilation
 
-  // The replacement as a function for this frame: new reference, NULL with an exception set.
-  PyObject* ReplacementFunction(const FrameView& frame);
+  uint64_t serial() const { return serial_; }  // no two entries have the same
 
  private:
-  PyObject* function_ = nullptr;                      // made last, for these two:
-  PyObject *globals_ = nullptr, *closure_ = nullptr;  // owned
+  uint64_t serial_;
 };
 
 using EntryList = std::vector<std::unique_ptr<CacheEntry>>;

@@ -770,6 +770,42 @@ class LeakTest(unittest.TestCase):
             gc.collect()
             self.assertLess(sys.getallocatedblocks() - blocks, 100)
 
+    def test_entries_keep_no_module_alive(self) -> None:
+        with tracing() as tracer:
+            namespace: dict[str, Any] = {"compile": compile}
+            exec("def f(a, b):\n    return 'plain', a, b\ng = compile(f)\n", namespace)
+            tracer.replace(namespace["f"], by=replaced)
+            for _ in range(2):
+                self.assertEqual(namespace["g"](1, 2), ("replaced", 1, 2))
+                self.assertEqual(namespace["g"](1, b=2), ("replaced", 1, 2))
+            reference = weakref.ref(namespace["f"])
+            tracer.rules.clear()
+            namespace = {}
+            gc.collect()
+            self.assertIsNone(reference())
+
+    def test_captured_objects_die_with_their_closure(self) -> None:
+        def outer(thing: Any) -> Any:
+            def inner() -> Any:
+                return thing
+            return inner
+
+        with tracing() as tracer:
+            tracer.replace(outer(0), by=outer(0))
+            thing = Referenced()
+            reference = weakref.ref(thing)
+            f = compile(outer(thing))
+            self.assertIs(f(), thing)
+            self.assertIs(f(), thing)
+
+            def call_through(g: Any) -> Any:
+                return g()
+
+            self.assertIs(compile(call_through)(outer(thing)), thing)
+            del thing, f
+            gc.collect()
+            self.assertIsNone(reference())
+
     def test_wrappers_and_entries_are_collected(self) -> None:
         def make() -> weakref.ref:
             def local(a: int, b: int) -> tuple:
