@@ -26,6 +26,8 @@ import warnings
 import thirdbook
 from snapshot import Snapshot, first_difference, plain
 
+thirdbook.install_torch_alias()
+
 EAGER_ONLY = os.environ.get("THIRDBOOK_TEST_EAGER") == "1"
 MANY_CALLS = 50
 VERIFY = os.environ.get("THIRDBOOK_TEST_VERIFY") == "1"
@@ -182,6 +184,7 @@ def _fresh_process_state(program):
     kept = {name: sys.modules.pop(name, None) for name in names}
     random.seed(1)
     thirdbook.manual_seed(1)
+    thirdbook.nn.module.RemovableHandle._next_id = 0
     finder = _SourceFinder(program.modules)
     sys.meta_path.insert(0, finder)
     try:

@@ -299,7 +299,7 @@ class Aliases(ProgramCase):
             b.mul_(2)
             return a.sum(), b.sum(), a + b
         """,
-        call="fn(*((base[:4].clone(), base[4:].clone()), (base[:4], base[4:]), (base[0:4], base[2:6]), (base, base))[i])",
+        call="fn(*((base[:4].clone(), base[4:].clone()), (base[:4], base[4:]), (base[4:], base[:4]), (base, base))[i])",
         steps=4,
         breaks=None,
     )

@@ -16,26 +16,61 @@ class HigherOrder(ProgramCase):
 
     checkpoint_of_a_pure_function = Program(
         """
+        from torch.utils.checkpoint import checkpoint
         def body(x, k): return (x * k).relu()
-        def fn(x):
-            return torch.utils.checkpoint.checkpoint(body, x, 2, use_reentrant=False) + 1
+        def fn(x): return checkpoint(body, x, 2, use_reentrant=False) + 1
         """
     )
     checkpoint_with_closure_reads = Program(
         """
+        from torch.utils.checkpoint import checkpoint
         class Box: k = 3
         b = Box()
         def fn(x):
             n = len([1, 2])
-            return torch.utils.checkpoint.checkpoint(lambda v: v * b.k + n, x, use_reentrant=False)
+            return checkpoint(lambda v: v * b.k + n, x, use_reentrant=False)
         """,
         steps=(2, "b.k = 4", 1),
     )
+    checkpoint_with_effects_has_them_once = Program(
+        """
+        from torch.utils.checkpoint import checkpoint
+        log = []
+        class Box: n = 0
+        b = Box()
+        def body(x):
+            log.append(len(log))
+            b.n += 1
+            return x * b.n
+        def fn(x):
+            log.append("before")
+            y = checkpoint(body, x, use_reentrant=False)
+            log.append("after")
+            return y + len(log)
+        """,
+        breaks=None,
+    )
+    cond_with_effects_runs_one_branch = Program(
+        """
+        from torch import cond
+        log = []
+        def yes(v):
+            log.append("yes")
+            return v * 2
+        def no(v):
+            log.append("no")
+            return v - 1
+        def fn(x): return cond(x.sum() > 3, yes, no, (x,))
+        """,
+        call="fn(x * (i % 2))",
+        breaks=None,
+    )
     cond_on_a_python_value_and_on_a_tensor = Program(
         """
+        from torch import cond
         def fn(x, flag):
-            a = torch.cond(flag, lambda v: v * 2, lambda v: v - 1, (x,))
-            return a + torch.cond(x.sum() > 3, lambda v: v + 10, lambda v: v - 10, (x,))
+            a = cond(flag, lambda v: v * 2, lambda v: v - 1, (x,))
+            return a + cond(x.sum() > 3, lambda v: v + 10, lambda v: v - 10, (x,))
         """,
         call="fn(x * (i % 2), i > 1)",
         steps=4,
@@ -48,6 +83,7 @@ class Restored(ProgramCase):
 
     functional_call_leaves_nothing_behind = Program(
         """
+        from torch.func import functional_call
         m = torch.nn.Linear(4, 4)
         with torch.no_grad():
             m.weight.copy_(torch.ones(4, 4))
@@ -55,13 +91,14 @@ class Restored(ProgramCase):
         weight = m.weight
         def fn(x):
             with torch.no_grad():
-                y = torch.func.functional_call(m, {"weight": torch.ones(4, 4) * 2, "bias": torch.zeros(4)}, (x,))
+                y = functional_call(m, {"weight": torch.ones(4, 4) * 2, "bias": torch.zeros(4)}, (x,))
                 return y, m(x)
         """,
         expect="m.weight is weight and weight.sum().item() == 16",
     )
     functional_call_with_state_in_forward = Program(
         """
+        from torch.func import functional_call
         class Net(torch.nn.Module):
             def __init__(self):
                 super().__init__()
@@ -72,12 +109,13 @@ class Restored(ProgramCase):
         m = Net()
         def fn(x):
             with torch.no_grad():
-                return torch.func.functional_call(m, {"k": torch.ones(4) * 5}, (x,)), m(x)
+                return functional_call(m, {"k": torch.ones(4) * 5}, (x,)), m(x)
         """,
         expect="m.calls == 6",
     )
     functional_call_that_raises = Program(
         """
+        from torch.func import functional_call
         class Net(torch.nn.Module):
             def __init__(self):
                 super().__init__()
@@ -87,7 +125,7 @@ class Restored(ProgramCase):
         def fn(x):
             with torch.no_grad():
                 try:
-                    torch.func.functional_call(m, {"k": torch.zeros(4)}, (x,))
+                    functional_call(m, {"k": torch.zeros(4)}, (x,))
                 except ValueError:
                     pass
                 return x + m.k
@@ -342,35 +380,6 @@ class EveryProgramVerifies(unittest.TestCase):
                         options = {**program.options, "verify": True}
                         check_same(self, Program(program.source, call=program.call, steps=program.steps, modules=program.modules,
                                                  raises=program.raises, options=options))
-
-
-class Higher(CompiledCase):
-    def test_L41_an_effect_that_cannot_be_repeated_is_refused_with_object_and_line(self):
-        source = """
-log = []
-def body(x):
-    log.append(1)
-    return x * 2
-def fn(x):
-    return torch.utils.checkpoint.checkpoint(body, x, use_reentrant=False)
-"""
-        namespace = self.world(source, fullgraph=True)
-        with self.assertRaises(thirdbook.Unsupported) as caught:
-            namespace["compiled"](thirdbook.ones(2))
-        self.assertIn("log", str(caught.exception))
-        self.assertIn("program.py", str(caught.exception))
-        self.assertIn("4", str(caught.exception))
-        self.assertEqual(namespace["log"], [])
-
-    def test_L41_without_fullgraph_the_effect_happens_as_in_eager(self):
-        source = """
-log = []
-def fn(x):
-    return torch.utils.checkpoint.checkpoint(lambda v: (log.append(1), v * 2)[1], x, use_reentrant=False)
-"""
-        namespace = self.world(source)
-        self.assertEqual(namespace["compiled"](thirdbook.ones(2)).tolist(), [2.0, 2.0])
-        self.assertEqual(namespace["log"], [1])
 
 
 if __name__ == "__main__":
