@@ -1,74 +1,22 @@
-// In: what set-up found, and the names of targets. Out: build/TARGET, built incrementally with ninja.
+// In: what set-up found, and the names of targets. Out: each of them below build/, built incrementally with ninja.
 // Invariant: configuring again only when its inputs changed; one build at a time in a folder; nothing is fetched.
 // Usage: node wasm/toolchain/build.mjs [--folder DIR] [--keep-going] [TARGET…]
-//   targets: native twin twin-asan pyodide embind lib app     (none = all)
+//   targets: native twin twin-asan pyodide embind lib app     (none = all); --keep-going builds what can be built
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { findEmscripten } from "./emscripten.mjs";
+import { join, resolve } from "node:path";
 import { withLock } from "./lock.mjs";
-import { findBuildTools, findCompiler, findGtest } from "./native.mjs";
+import { findBuildTools } from "./native.mjs";
 import { findNode } from "./node.mjs";
-import { build, cache, kBuild, kRepo } from "./places.mjs";
+import { kBuild, kRepo } from "./places.mjs";
 import { passThrough } from "./process.mjs";
-import { findHeaders } from "./headers.mjs";
 import { SetupError, runMain, say } from "./say.mjs";
-import { findTwin, finishTwin } from "./twin.mjs";
-import { writeWheel } from "./wheel.mjs";
+import { kTargets, kVersion } from "./targets.mjs";
 
-export const kVersion = JSON.parse(readFileSync(join(kRepo, "package.json"), "utf8")).version;
-
-function nativeTarget(options, reason) {
-  return { reason, env: {}, options: { CMAKE_CXX_COMPILER: findCompiler() ?? "", ...options } };
-}
-
-function wasmTarget(options) {
-  const emscripten = findEmscripten();
-  if (!emscripten) return { reason: "no emscripten; run npm run setup" };
-  const root = dirname(realpathSync(emscripten.emcc));
-  const toolchain = join(root, "cmake/Modules/Platform/Emscripten.cmake");
-  return {
-    env: { ...emscripten.env, _EMCC_CCACHE: "0" },
-    options: {
-      CMAKE_TOOLCHAIN_FILE: toolchain,
-      CMAKE_CROSSCOMPILING_EMULATOR: findNode(),
-      CMAKE_BUILD_TYPE: "Release",
-      CMAKE_CXX_FLAGS_RELEASE: "-O2 -DNDEBUG",
-      ...options,
-    },
-  };
-}
-
-/** How each CMake target is configured; `reason` says why one cannot be built here. */
-const kTargets = {
-  native: () =>
-    nativeTarget(
-      {
-        THIRDBOOK_TESTS: "ON",
-        THIRDBOOK_GTEST: findGtest() ?? "",
-        CMAKE_CXX_FLAGS: "-O1 -g",
-        THIRDBOOK_SANITIZE: "ON",
-      },
-      findGtest() ? null : "no GoogleTest sources",
-    ),
-  twin: () =>
-    nativeTarget(
-      { THIRDBOOK_PYTHON_INCLUDE: cache.includeTwin, CMAKE_CXX_FLAGS: "-O1 -g" },
-      findTwin() ? null : "no native twin (Debian only)",
-    ),
-  "twin-asan": () =>
-    nativeTarget(
-      { THIRDBOOK_PYTHON_INCLUDE: cache.includeTwin, CMAKE_CXX_FLAGS: "-O1 -g", THIRDBOOK_SANITIZE: "ON" },
-      findTwin() ? null : "no native twin (Debian only)",
-    ),
-  pyodide: () =>
-    findHeaders()
-      ? wasmTarget({ THIRDBOOK_PYTHON_INCLUDE: cache.includeWasm })
-      : { reason: "no CPython headers; run npm run setup" },
-  embind: () => wasmTarget({ THIRDBOOK_EMBIND: "ON" }),
-};
+const kWebParts = ["lib", "app"];
+const kKnown = [...Object.keys(kTargets), ...kWebParts];
+const kToStderr = ["ignore", 2, 2];
 
 /** Every CMakeLists.txt of our tree: a new one means configuring again. */
 function cmakeLists(folder = kRepo, depth = 0) {
@@ -80,98 +28,79 @@ function cmakeLists(folder = kRepo, depth = 0) {
   });
 }
 
-async function configure(name, folder, target, cmake, ninja) {
-  const options = { CMAKE_MAKE_PROGRAM: ninja, THIRDBOOK_VERSION: kVersion, ...target.options };
-  const args = [
-    "-S",
-    kRepo,
-    "-B",
-    folder,
-    "-G",
-    "Ninja",
-    ...Object.entries(options).map(([key, value]) => `-D${key}=${value}`),
-  ];
+async function configure(name, folder, { env, options }, cmake, ninja) {
+  const all = { CMAKE_MAKE_PROGRAM: ninja, THIRDBOOK_VERSION: kVersion, ...options };
+  const words = Object.entries(all).map(([key, value]) => `-D${key}=${value}`);
+  const args = ["-S", kRepo, "-B", folder, "-G", "Ninja", ...words];
   const inputs = JSON.stringify([args, cmakeLists()]);
   const stamp = join(folder, "configured.json");
-  if (existsSync(join(folder, "build.ninja")) && existsSync(stamp) && readFileSync(stamp, "utf8") === inputs)
-    return;
+  const before =
+    existsSync(stamp) && existsSync(join(folder, "build.ninja")) ? readFileSync(stamp, "utf8") : "";
+  if (before === inputs) return;
   rmSync(join(folder, "CMakeCache.txt"), { force: true });
   mkdirSync(folder, { recursive: true });
   say(`build: configuring ${name} in ${folder}`);
-  const env = { ...process.env, ...target.env, CXXFLAGS: "" };
-  if (
-    (await passThrough(cmake, [...args, "--log-level=WARNING"], {
-      env,
-      stdio: ["ignore", "ignore", "inherit"],
-    })) !== 0
-  ) {
-    throw new SetupError(`configuring ${name} failed`, folder, "see cmake's words above");
-  }
+  const status = await passThrough(cmake, [...args, "--log-level=WARNING", "-Wno-dev"], {
+    env: { ...process.env, ...env, CXXFLAGS: "" },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  if (status !== 0) throw new SetupError(`configuring ${name} failed`, folder, "see cmake's words above");
   writeFileSync(stamp, inputs);
 }
 
-const kAfter = {
-  twin: (folder) => finishTwin(folder, false),
-  "twin-asan": (folder) => finishTwin(folder, true),
-  pyodide: (folder) =>
-    writeWheel(folder, folder === build.pyodide ? build.wheel : join(folder, "wheel"), kVersion),
-};
-
-async function buildTarget(name, folder, flags) {
-  const target = kTargets[name]();
-  if (target.reason) {
-    say(`build: ${name} skipped: ${target.reason}`);
-    return;
-  }
+async function buildTarget(name, own, flags) {
+  const target = kTargets[name];
+  const reason = target.missing();
+  if (reason) return say(`build: ${name} skipped: ${reason}`);
   const { cmake, ninja } = findBuildTools();
   if (!cmake || !ninja) throw new SetupError("cmake or ninja missing", "PATH", "run npm run setup");
-  await withLock(name, join(folder, ".locks"), async () => {
-    await configure(name, folder, target, cmake, ninja);
+  const folder = own ?? join(kBuild, target.folder);
+  const configuration = target.configuration();
+  await withLock("build", join(folder, ".locks"), async () => {
+    await configure(name, folder, configuration, cmake, ninja);
     const jobs = Math.min(availableParallelism(), Number(process.env.THIRDBOOK_JOBS) || 8);
-    const env = { ...process.env, ...target.env, CCACHE_NOHASHDIR: "1" };
-    const status = await passThrough(ninja, ["-C", folder, "-j", String(jobs), "--quiet", ...flags], {
-      env,
-      stdio: ["ignore", 2, 2],
-    });
-    if (status !== 0)
+    // NOHASHDIR: the same source compiled in another build folder is a hit of the compiler cache.
+    const env = { ...process.env, ...configuration.env, CCACHE_NOHASHDIR: "1" };
+    const args = ["-C", folder, "-j", String(jobs), "--quiet", ...flags, target.goal];
+    if ((await passThrough(ninja, args, { env, stdio: kToStderr })) !== 0) {
       throw new SetupError(`building ${name} failed`, folder, "see the compiler's words above");
-    await kAfter[name]?.(folder);
+    }
+    await target.finish(folder, own);
   });
 }
 
-/** The web parts have a build of their own; it is called where it exists. */
+/** The web parts have a build of their own. */
 async function buildWeb(part) {
   const script = join(kRepo, "web/build.mjs");
-  if (!existsSync(script)) return say(`build: ${part} skipped: web/build.mjs is not there`);
-  if ((await passThrough(findNode(), [script, part], { cwd: kRepo })) !== 0)
+  if ((await passThrough(findNode(), [script, part], { cwd: kRepo, stdio: kToStderr })) !== 0) {
     throw new SetupError(`building ${part} failed`, script, "see above");
+  }
+}
+
+function parse(args) {
+  const options = { names: [], flags: [], folder: null, keepGoing: false };
+  while (args.length > 0) {
+    const word = args.shift();
+    if (word === "--folder") options.folder = resolve(args.shift() ?? ".");
+    else if (word === "--keep-going") options.keepGoing = true;
+    else options.names.push(word);
+  }
+  const unknown = options.names.find((name) => !kKnown.includes(name));
+  if (unknown) throw new SetupError(`no target "${unknown}"`, "build.mjs", `one of ${kKnown.join(" ")}`);
+  if (options.names.length === 0) options.names = kKnown;
+  if (options.keepGoing) options.flags.push("-k", "0");
+  return options;
 }
 
 await runMain(async () => {
-  const names = [];
-  const flags = [];
-  let folder = null;
-  const args = process.argv.slice(2);
-  while (args.length > 0) {
-    const word = args.shift();
-    if (word === "--folder") folder = resolve(args.shift() ?? ".");
-    else if (word === "--keep-going") flags.push("-k", "0");
-    else names.push(word);
-  }
-  const known = [...Object.keys(kTargets), "lib", "app"];
-  const unknown = names.find((name) => !known.includes(name));
-  if (unknown) throw new SetupError(`no target "${unknown}"`, "build.mjs", `one of ${known.join(" ")}`);
+  const { names, flags, folder, keepGoing } = parse(process.argv.slice(2));
   mkdirSync(kBuild, { recursive: true });
   const failures = [];
-  for (const name of names.length ? names : known) {
-    const work =
-      name === "lib" || name === "app"
-        ? buildWeb(name)
-        : buildTarget(name, folder ?? join(kBuild, name), flags);
+  for (const name of names) {
     try {
-      await work;
+      await (kWebParts.includes(name) ? buildWeb(name) : buildTarget(name, folder, flags));
     } catch (error) {
-      if (flags.length === 0 || !(error instanceof SetupError)) throw error;
+      if (!keepGoing || !(error instanceof SetupError)) throw error;
       say(`error: ${error.message}`);
       failures.push(name);
     }

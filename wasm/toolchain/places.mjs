@@ -41,10 +41,8 @@ export const build = {
   native: join(kBuild, "native"),
   twin: join(kBuild, "twin"),
   twinAsan: join(kBuild, "twin-asan"),
-  pyodide: join(kBuild, "pyodide"),
   embind: join(kBuild, "embind"),
   wheel: join(kBuild, "wheel"),
-  locks: join(kBuild, ".locks"),
 };
 
 export const kNodeModules = join(kRepo, "node_modules");

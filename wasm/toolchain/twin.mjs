@@ -124,14 +124,14 @@ function sanitizerAssignments() {
   ];
 }
 
-/** Makes `site` and the launcher of a finished build. */
-export function finishTwin(folder, sanitized) {
-  const site = join(folder, "site", "thirdbook");
+/** From what was built in `folder` makes `target`'s site and launcher. */
+export function finishTwin(folder, target, sanitized) {
+  const site = join(target, "site", "thirdbook");
   const built = join(folder, "wasm/pyodide/_core.so");
   checkShared(built);
   linkPackage(site);
   // A new file, not the old one overwritten: a running test keeps the one it has mapped.
   rmSync(join(site, "_core.so"), { force: true });
   copyFileSync(built, join(site, "_core.so"));
-  writeTwinLauncher(join(folder, "python"), join(folder, "site"), sanitized ? sanitizerAssignments() : []);
+  writeTwinLauncher(join(target, "python"), join(target, "site"), sanitized ? sanitizerAssignments() : []);
 }
