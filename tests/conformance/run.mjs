@@ -28,11 +28,19 @@ function parse(args) {
     else if (word === "--short") options.files.push(...kShort);
     else if (word === "--no-table") options.table = false;
     else if (word.startsWith("-"))
-      throw new SetupError(`no option ${word}`, "tests/conformance/run.mjs", "one of --target, --short, --no-table");
+      throw new SetupError(
+        `no option ${word}`,
+        "tests/conformance/run.mjs",
+        "one of --target, --short, --no-table",
+      );
     else options.files.push(basename(word, ".py"));
   }
   if (!(options.target in kTargets))
-    throw new SetupError(`no target "${options.target}"`, "tests/conformance/run.mjs", `one of ${Object.keys(kTargets).join(" ")}`);
+    throw new SetupError(
+      `no target "${options.target}"`,
+      "tests/conformance/run.mjs",
+      `one of ${Object.keys(kTargets).join(" ")}`,
+    );
   options.whole = options.files.length === 0;
   if (options.whole) options.files = kFiles;
   return options;
@@ -40,14 +48,28 @@ function parse(args) {
 
 /** A folder with the whole `test` package: the suite, and `test.support` from the standard library. */
 function library() {
-  if (existsSync(join(kLibrary, "test/support/__init__.py")) && existsSync(join(kLibrary, "test/test_list.py"))) return kLibrary;
+  if (
+    existsSync(join(kLibrary, "test/support/__init__.py")) &&
+    existsSync(join(kLibrary, "test/test_list.py"))
+  )
+    return kLibrary;
   const suite = ensureTestsuite();
-  if (!suite) throw new SetupError("CPython's own tests are not here", cache.testsuite, "they come from Debian's mirror; see docs/conformance.md");
+  if (!suite)
+    throw new SetupError(
+      "CPython's own tests are not here",
+      cache.testsuite,
+      "they come from Debian's mirror; see docs/conformance.md",
+    );
   rmSync(kLibrary, { recursive: true, force: true });
   mkdirSync(kLibrary, { recursive: true });
   const standard = join(cache.pythonRoot, `usr/lib/python${kPython}`, "test");
   for (const from of [standard, join(suite, "test")])
-    if (existsSync(from)) cpSync(from, join(kLibrary, "test"), { recursive: true, dereference: true, filter: (name) => !name.endsWith(".pyc") });
+    if (existsSync(from))
+      cpSync(from, join(kLibrary, "test"), {
+        recursive: true,
+        dereference: true,
+        filter: (name) => !name.endsWith(".pyc"),
+      });
   return kLibrary;
 }
 
@@ -76,7 +98,16 @@ async function runFile(options, name, compiled) {
       if (note.done) done = note;
     };
     const [program, ...first] = kTargets[options.target];
-    const args = [...first, kRunner, name, "--folder", library(), ...(compiled ? ["--compiled"] : []), "--leave-out", ...leaveOut];
+    const args = [
+      ...first,
+      kRunner,
+      name,
+      "--folder",
+      library(),
+      ...(compiled ? ["--compiled"] : []),
+      "--leave-out",
+      ...leaveOut,
+    ];
     const status = await runLines(program, args, { onLine, timeout: 10 * kMinutes });
     if (done) {
       found.reasons = done.reasons;
@@ -99,11 +130,16 @@ async function compareFile(options, name) {
   const compiled = await runFile(options, name, true);
   const passed = [...plain.outcomes].filter(([, outcome]) => outcome === "passed").map(([test]) => test);
   const lost = passed.filter((test) => compiled.outcomes.get(test) !== "passed");
-  say(`conformance: ${name}: ${passed.length - lost.length} of ${passed.length}${plain.broken ? ` (plain: ${plain.broken})` : ""}`);
+  say(
+    `conformance: ${name}: ${passed.length - lost.length} of ${passed.length}${plain.broken ? ` (plain: ${plain.broken})` : ""}`,
+  );
   for (const test of lost) {
-    const outcome = compiled.outcomes.get(test) ?? (compiled.broken ? `not reached: ${compiled.broken}` : "not reached");
+    const outcome =
+      compiled.outcomes.get(test) ?? (compiled.broken ? `not reached: ${compiled.broken}` : "not reached");
     const death = compiled.deaths.find((one) => one.test === test);
-    process.stdout.write(`FAIL ${test}: ${outcome}${death ? ` (${death.status})` : ""} ${compiled.why.get(test) ?? ""}\n`);
+    process.stdout.write(
+      `FAIL ${test}: ${outcome}${death ? ` (${death.status})` : ""} ${compiled.why.get(test) ?? ""}\n`,
+    );
   }
   return { name, plain, compiled, passed: passed.length, lost };
 }
@@ -120,7 +156,12 @@ function table(options, rows) {
   };
   const total = rows.reduce((sum, row) => sum + row.passed, 0);
   const lost = rows.reduce((sum, row) => sum + row.lost.length, 0);
-  const failures = rows.flatMap((row) => row.lost.map((test) => `- \`${test}\`: ${row.compiled.why.get(test) ?? row.compiled.outcomes.get(test) ?? "not reached"}`));
+  const failures = rows.flatMap((row) =>
+    row.lost.map(
+      (test) =>
+        `- \`${test}\`: ${row.compiled.why.get(test) ?? row.compiled.outcomes.get(test) ?? "not reached"}`,
+    ),
+  );
   return `# Conformance: CPython's own tests through \`thirdbook.compile\`
 
 Made by \`npm run conformance\` (target ${options.target}). Each test method of these files of CPython ${kPython}'s test suite runs
@@ -138,7 +179,12 @@ ${failures.length > 0 ? `\nNot passing compiled:\n\n${failures.join("\n")}\n` : 
 await runMain(async () => {
   const options = parse(process.argv.slice(2));
   const program = kTargets[options.target].at(-1);
-  if (!existsSync(program)) throw new SetupError(`${options.target} is not built`, program, `node wasm/toolchain/build.mjs ${options.target}`);
+  if (!existsSync(program))
+    throw new SetupError(
+      `${options.target} is not built`,
+      program,
+      `node wasm/toolchain/build.mjs ${options.target}`,
+    );
   library();
   const rows = await inParallel(options.files, (name) => compareFile(options, name));
   if (options.table && options.whole) writeFileSync(kTable, table(options, rows));

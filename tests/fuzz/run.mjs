@@ -20,7 +20,8 @@ function parse(args) {
   const options = { seed: 0, count: 1000, target: "twin", batch: 0, shrink: true };
   const number = (word) => {
     const value = Number(args.shift());
-    if (!Number.isInteger(value) || value < 0) throw new SetupError(`${word} needs a whole number`, "tests/fuzz/run.mjs", `${word} 100`);
+    if (!Number.isInteger(value) || value < 0)
+      throw new SetupError(`${word} needs a whole number`, "tests/fuzz/run.mjs", `${word} 100`);
     return value;
   };
   while (args.length > 0) {
@@ -30,12 +31,25 @@ function parse(args) {
     else if (word === "--batch") options.batch = number(word);
     else if (word === "--target") options.target = args.shift() ?? "";
     else if (word === "--no-shrink") options.shrink = false;
-    else throw new SetupError(`no option ${word}`, "tests/fuzz/run.mjs", "one of --seed, --count, --target, --batch, --no-shrink");
+    else
+      throw new SetupError(
+        `no option ${word}`,
+        "tests/fuzz/run.mjs",
+        "one of --seed, --count, --target, --batch, --no-shrink",
+      );
   }
   if (!(options.target in kTargets))
-    throw new SetupError(`no target "${options.target}"`, "tests/fuzz/run.mjs", `one of ${Object.keys(kTargets).join(" ")}`);
+    throw new SetupError(
+      `no target "${options.target}"`,
+      "tests/fuzz/run.mjs",
+      `one of ${Object.keys(kTargets).join(" ")}`,
+    );
   if (!existsSync(kTargets[options.target].at(-1)))
-    throw new SetupError(`${options.target} is not built`, kTargets[options.target].at(-1), `node wasm/toolchain/build.mjs ${options.target}`);
+    throw new SetupError(
+      `${options.target} is not built`,
+      kTargets[options.target].at(-1),
+      `node wasm/toolchain/build.mjs ${options.target}`,
+    );
   if (options.batch === 0) options.batch = options.target === "pyodide" ? 250 : 100;
   return options;
 }
@@ -61,10 +75,19 @@ async function runOnce(target, args, timeout) {
 }
 
 async function shrinkCrash(options, seed, found) {
-  const plain = { failed: seed, kind: "crash", what: `the interpreter ended with ${found.status}\n${found.tail.join("\n")}`, program: "" };
+  const plain = {
+    failed: seed,
+    kind: "crash",
+    what: `the interpreter ended with ${found.status}\n${found.tail.join("\n")}`,
+    program: "",
+  };
   if (!options.shrink || options.target === "pyodide") return plain;
   const python = kTargets[options.target];
-  const shrunk = await runOnce(options.target, ["--crash", String(seed), "--python", ...python], 10 * kMinutes);
+  const shrunk = await runOnce(
+    options.target,
+    ["--crash", String(seed), "--python", ...python],
+    10 * kMinutes,
+  );
   return shrunk.failures[0] ?? plain;
 }
 
@@ -73,12 +96,22 @@ async function runBatch(options, first, last) {
   const failures = [];
   let next = first;
   while (next < last) {
-    const args = ["--seed", String(next), "--count", String(last - next), ...(options.shrink ? [] : ["--no-shrink"])];
+    const args = [
+      "--seed",
+      String(next),
+      "--count",
+      String(last - next),
+      ...(options.shrink ? [] : ["--no-shrink"]),
+    ];
     const found = await runOnce(options.target, args, 30 * kMinutes);
     failures.push(...found.failures);
     if (found.done) break;
     if (found.begun === null)
-      throw new SetupError("the fuzzer does not start", kTargets[options.target].join(" "), found.tail.join("\n") || found.status);
+      throw new SetupError(
+        "the fuzzer does not start",
+        kTargets[options.target].join(" "),
+        found.tail.join("\n") || found.status,
+      );
     failures.push(await shrinkCrash(options, found.begun, found));
     next = found.begun + 1;
   }
@@ -98,7 +131,8 @@ await runMain(async () => {
   const options = parse(process.argv.slice(2));
   const batches = [];
   const end = options.seed + options.count;
-  for (let first = options.seed; first < end; first += options.batch) batches.push([first, Math.min(first + options.batch, end)]);
+  for (let first = options.seed; first < end; first += options.batch)
+    batches.push([first, Math.min(first + options.batch, end)]);
   say(`fuzz: ${options.count} programs from seed ${options.seed} in the ${options.target}`);
   const started = Date.now();
   let finished = 0;
