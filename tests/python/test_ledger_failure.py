@@ -3,8 +3,7 @@
 import unittest
 
 import thirdbook
-from harness import EAGER_ONLY, MANY_CALLS, Program, ProgramCase, World, run_eager
-from snapshot import first_difference
+from harness import EAGER_ONLY, Program, ProgramCase
 
 
 class ExceptionsThatLeave(ProgramCase):
@@ -153,79 +152,6 @@ class ExceptionsThatLeave(ProgramCase):
         raises=TypeError,
         breaks=None,
     )
-
-
-class GraphFailures(unittest.TestCase):
-    """Every allocation, kernel and dispatch fails in turn: the call still gives what plain Python gives."""
-
-    PROGRAM = Program(
-        """
-        items, n = [], 0
-        class Box: pass
-        b, t = Box(), torch.zeros(4)
-        def fn(x):
-            global n
-            n += 1
-            b.v = (x * 2 + 1).relu()
-            items.append(b.v.sum())
-            t.add_(x)
-            items.append(n)
-            return b.v @ torch.ones(4, 4), t
-        """,
-        steps=2,
-    )
-
-    def setUp(self):
-        if EAGER_ONLY:
-            self.skipTest("faults need compile")
-
-    def _run_with_fault(self, program, kind, nth):
-        thirdbook.reset()
-        thirdbook._core.inject_fault(kind, nth)
-        try:
-            world = World(program, thirdbook.compile)
-            return world.run()
-        finally:
-            self.counted = thirdbook._core.inject_fault(kind, -1)
-
-    def _every_fault(self, kind):
-        expected, _ = run_eager(self.PROGRAM)
-        nth = 0
-        while True:
-            actual = self._run_with_fault(self.PROGRAM, kind, nth)
-            for left, right in zip(expected, actual, strict=True):
-                difference = first_difference(left.snapshot, right.snapshot)
-                self.assertIsNone(difference, f"{kind} {nth} {left.what}")
-            if nth >= self.counted:
-                break
-            nth += 1
-        self.assertGreater(nth, 0, f"no {kind} was ever counted")
-
-    def test_L38_every_allocation_fails_in_turn(self):
-        self._every_fault("allocation")
-
-    def test_L38_every_kernel_fails_in_turn(self):
-        self._every_fault("kernel")
-
-    def test_L38_every_dispatch_fails_in_turn(self):
-        self._every_fault("dispatch")
-
-    def test_L38_a_fault_is_counted_as_a_fallback_and_the_next_call_is_compiled_again(self):
-        self._run_with_fault(self.PROGRAM, "dispatch", 0)
-        self.assertGreaterEqual(thirdbook.counters["fallbacks"], 1)
-        self.assertGreaterEqual(thirdbook.counters["replays"], 1)
-
-    def test_L38_faults_leak_nothing(self):
-        import gc
-        program = Program(self.PROGRAM.source, steps=MANY_CALLS)
-        for _ in range(3):
-            self._run_with_fault(program, "dispatch", 5)
-        gc.collect()
-        before = len(gc.get_objects())
-        for _ in range(5):
-            self._run_with_fault(program, "dispatch", 5)
-        gc.collect()
-        self.assertLess(len(gc.get_objects()) - before, 60)
 
 
 class ReplayThatRaises(ProgramCase):

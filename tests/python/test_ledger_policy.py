@@ -287,6 +287,40 @@ fn = make()
         self.assertIn("cell", kinds)
         self.assertIn("effect", kinds)
 
+    def test_B06_entries_of_one_source_chain_before_to_after(self):
+        source = """
+class Box: pass
+b = Box()
+b.v = 5
+def fn(x):
+    b.v = 6
+    b.v = 7
+    b.v = 8
+    return x + 1
+"""
+        entries = [e for e in self.ledger(source) if e["source"].startswith("G['b']")]
+        self.assertEqual(entries[-1]["after"], "8")
+        known = [e for e in entries if "before" in e]
+        self.assertEqual([e["before"] for e in known][:1], ["5"])
+        for earlier, later in zip(known, known[1:]):
+            self.assertEqual(later["before"], earlier["after"])
+
+    def test_B03_orders_of_different_objects_interleave_as_written(self):
+        source = """
+a, b = [], {}
+def fn(x):
+    a.append(1)
+    b["k"] = 2
+    a.append(3)
+    b["l"] = 4
+    return x + 1
+"""
+        namespace = self.world(source)
+        namespace["compiled"](thirdbook.ones(2))
+        self.assertEqual((namespace["a"], namespace["b"]), ([1, 3], {"k": 2, "l": 4}))
+        orders = [(e["order"], e["source"]) for e in self.ledger(source)]
+        self.assertEqual(orders, sorted(orders, key=lambda pair: pair[0]))
+
     def test_L45_settlement_at_a_break_is_named(self):
         source = """
 log = []
