@@ -43,10 +43,11 @@ class Program:
     `modules`: {name: source} of helper modules that can be imported. `raises`: exception types that calls may raise, at
     least one does; `may_raise`: calls may raise anything or nothing. `expect`: an expression that must be true at the end in both worlds.
     `breaks`, `compiles`, `recompiles`: what the counters must say in the end; None: not asserted. `options` go to `compile`.
+    `threads`: it starts threads, which Pyodide cannot.
     """
 
     def __init__(self, source, *, call="fn(x)", steps=(3,), modules=None, raises=(), expect=None, breaks=0, compiles=None,
-                 recompiles=None, options=None, may_raise=False):
+                 recompiles=None, options=None, may_raise=False, threads=False):
         self.name = ""
         self.source = textwrap.dedent(source).strip("\n") + "\n"
         self.call = call
@@ -55,6 +56,7 @@ class Program:
         self.raises = raises if isinstance(raises, tuple) else (raises,)
         self.expect = expect
         self.may_raise = may_raise
+        self.threads = threads
         self.breaks, self.compiles, self.recompiles = breaks, compiles, recompiles
         self.options = options or {}
 
@@ -335,6 +337,8 @@ class ProgramCase(unittest.TestCase):
 
 def _add_test(cls, name, program, check):
     def test(self):
+        if program.threads and sys.platform == "emscripten":
+            self.skipTest("Pyodide starts no threads")
         check(self, program)
 
     test.__name__ = name

@@ -420,6 +420,7 @@ class Reentrancy(ProgramCase):
         """,
         call="drive(x)",
         breaks=None,
+        threads=True,
     )
     coroutines_interleaved = Program(
         """
