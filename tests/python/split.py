@@ -1,7 +1,7 @@
 """Cuts a running function in two at each instruction and lets resume code finish it.
 
-A trace function stops the function before one instruction, reads its locals, cells and value stack, and calls the resume
-code for that place with them. What comes out must be what the uncut function gives.
+A trace function stops the function before one instruction, reads its locals, cells and value stack, and calls
+the resume code for that place with them. What comes out must be what the uncut function gives.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def observe(call: Callable[[], Any], code_name: str, arguments: tuple[Any, ...])
 class Cutter:
     """Runs `function` on fresh arguments and cuts it before its `step`-th instruction."""
 
-    def __init__(self, function: types.FunctionType, make_arguments: Callable[[], tuple[Any, ...]], step: int) -> None:
+    def __init__(
+        self, function: types.FunctionType, make_arguments: Callable[[], tuple[Any, ...]], step: int
+    ) -> None:
         self.function = function
         self.code = function.__code__
         self.arguments = make_arguments()
@@ -134,7 +136,7 @@ def plain_outcome(function: types.FunctionType, make_arguments: Callable[[], tup
 def cut_everywhere(
     function: types.FunctionType, make_arguments: Callable[[], tuple[Any, ...]]
 ) -> list[tuple[int, str, Outcome, Outcome]]:
-    """Cuts before each instruction of a run. Gives (instruction, name, outcome cut, outcome uncut) for each cut."""
+    """Cuts before each instruction of a run: (instruction, name, outcome cut, outcome uncut) for each cut."""
     results = []
     expected = plain_outcome(function, make_arguments)
     for step in range(100_000):

@@ -259,7 +259,7 @@ CASES: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
 ]
 
 # Never a place to go on: an exception has arrived but is not handled yet, or is on its way out again.
-UNRESUMABLE = {"PUSH_EXC_INFO", "COPY", "POP_EXCEPT", "RERAISE", "LOAD_CONST", "STORE_FAST", "DELETE_FAST", "POP_TOP"}
+UNRESUMABLE = set("PUSH_EXC_INFO COPY POP_EXCEPT RERAISE LOAD_CONST STORE_FAST DELETE_FAST POP_TOP".split())
 
 
 class ResumeCodeTest(unittest.TestCase):
@@ -287,10 +287,10 @@ class ResumeCodeTest(unittest.TestCase):
 
     def test_the_same_point_gives_the_same_code(self) -> None:
         code = straight.__code__
-        first = _core._resume_code(code, 5, [0, 1], [False] * len(_core._resume_items(code, 5)))
-        second = _core._resume_code(code, 5, [0, 1], [False] * len(_core._resume_items(code, 5)))
-        self.assertIs(first, second)
-        self.assertIsNot(first, _core._resume_code(code, 5, [1, 0], [False] * len(_core._resume_items(code, 5))))
+        nulls = [False] * len(_core._resume_items(code, 5))
+        first = _core._resume_code(code, 5, [0, 1], nulls)
+        self.assertIs(first, _core._resume_code(code, 5, [0, 1], nulls))
+        self.assertIsNot(first, _core._resume_code(code, 5, [1, 0], nulls))
 
     def test_a_loop_that_is_left_in_each_turn_has_one_resume_code(self) -> None:
         code = loops.__code__
@@ -318,7 +318,8 @@ class ResumeCodeTest(unittest.TestCase):
 
     def test_impossible_points_are_refused(self) -> None:
         code = loops.__code__
-        for target, bound, nulls in [(-1, [], []), (10_000, [], []), (4, [99], []), (4, [0, 0], []), (4, [], [False] * 9)]:
+        points = [(-1, [], []), (10_000, [], []), (4, [99], []), (4, [0, 0], []), (4, [], [False] * 9)]
+        for target, bound, nulls in points:
             with self.subTest(target=target, bound=bound), self.assertRaises(ValueError):
                 _core._resume_code(code, target, bound, nulls)
         with self.assertRaises(ValueError):  # a cell is not a bound local
@@ -338,7 +339,8 @@ class ResumeCodeTest(unittest.TestCase):
         end = len(_core._read_code(captured)["instructions"]) - 1
         with self.assertRaises(NotImplementedError):
             _core._resume_code(captured, end, [], [False])
-        first = next(i for i, row in enumerate(_core._read_code(kept)["instructions"]) if row[0] == "LOAD_GLOBAL")
+        rows = _core._read_code(kept)["instructions"]
+        first = next(i for i, row in enumerate(rows) if row[0] == "LOAD_GLOBAL")
         with self.assertRaises(NotImplementedError):
             _core._resume_code(kept, first, [], [])
         made = _core._resume_code(kept, first, [0], [])

@@ -10,13 +10,16 @@ from typing import Any
 
 from thirdbook import _core
 
-MODULES = """argparse ast asyncio.base_events bisect calendar codecs collections collections.abc configparser contextlib
-copy copyreg csv dataclasses datetime decimal difflib dis doctest email.message email._header_value_parser enum fnmatch
-fractions functools gettext glob heapq html.parser http.client importlib._bootstrap_external inspect io ipaddress
-json.decoder json.encoder keyword linecache locale logging mimetypes numbers operator optparse os pathlib pickle pickletools
-pkgutil platform posixpath pprint queue quopri random re._compiler re._parser reprlib sched selectors shlex shutil
-statistics string string.templatelib stringprep tarfile tempfile textwrap threading timeit tokenize traceback types typing
-unittest.case unittest.mock urllib.parse uuid warnings weakref xml.etree.ElementTree zipfile zipimport""".split()
+MODULES = """
+argparse ast asyncio.base_events bisect calendar codecs collections collections.abc configparser contextlib
+copy copyreg csv dataclasses datetime decimal difflib dis doctest email.message email._header_value_parser
+enum fnmatch fractions functools gettext glob heapq html.parser http.client importlib._bootstrap_external
+inspect io ipaddress json.decoder json.encoder keyword linecache locale logging mimetypes numbers operator
+optparse os pathlib pickle pickletools pkgutil platform posixpath pprint queue quopri random re._compiler
+re._parser reprlib sched selectors shlex shutil statistics string string.templatelib stringprep tarfile
+tempfile textwrap threading timeit tokenize traceback types typing unittest.case unittest.mock urllib.parse
+uuid warnings weakref xml.etree.ElementTree zipfile zipimport
+""".split()
 
 
 def all_code(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -42,7 +45,8 @@ def long_function(statements: int) -> str:
     """A source with more than 256 locals, constants, names and jumps over more than 65,536 bytes."""
     lines = ["def long(n):", "    total = 0", "    for i in range(n):", "        try:"]
     for k in range(statements):
-        lines.append(f"            v{k} = total + {k * 1000 + 7}; total = (v{k} if i % 2 else v{k} + {k}.5) - {k * 1000 + 6}")
+        first, second = k * 1000 + 7, k * 1000 + 6
+        lines.append(f"            v{k} = total + {first}; total = (v{k} if i % 2 else v{k} + {k}.5) - {second}")
     lines += ["        finally:", "            total += 1"]
     lines += ["    return total"]
     return "\n".join(lines)
@@ -96,7 +100,8 @@ class RoundTripTest(unittest.TestCase):
         self.assertEqual(rebuilt(3), namespace["long"](3))
 
     def test_hidden_locals_of_class_bodies(self) -> None:
-        top = compile("class C:\n    x = 1\n    y = [x for x in range(3)]\n    z = [lambda: x for x in range(2)]\n", "t", "exec")
+        source = "class C:\n    x = 1\n    y = [x for x in range(3)]\n    z = [lambda: x for x in range(2)]\n"
+        top = compile(source, "t", "exec")
         kinds = [kind for code in all_code(top) for _, kind in _core._read_code(self.check(code))["locals"]]
         self.assertTrue(any(kind & 0x10 for kind in kinds))
         namespace: dict[str, Any] = {}

@@ -1,15 +1,8 @@
-"""The frame hook: cache, guards, fallback, trampoline, regions, with a tracer written in Python.
-
-`replace(f, by=g)` makes the hook run g's code in place of f's frames; f itself says what plain Python would do.
-"""
+"""The frame hook: cache, guards, arguments, fallback and trampoline."""
 
 from __future__ import annotations
 
 import contextlib
-import gc
-import sys
-import threading
-import traceback
 import types
 import unittest
 import warnings
@@ -17,80 +10,23 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from hooking import (
+    CONFIG,
+    TRIES,
+    Config,
+    Referenced,
+    as_replacement,
+    compile,
+    counters,
+    counts_and_gives_up,
+    gives_up,
+    plain,
+    replaced,
+    resets,
+    tracing,
+)
 from thirdbook import _core
 from thirdbook._core import _fallback, _resume
-
-ROUNDS = 3000
-
-
-class Config:
-    """Stands for the options object of thirdbook.compile."""
-
-    recompile_limit = 8
-
-
-CONFIG = Config()
-
-
-def as_replacement(template: types.FunctionType, original: types.CodeType) -> types.CodeType:
-    """The template's code under the original's name, all parameters positional."""
-    code = template.__code__
-    arguments = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
-    return code.replace(
-        co_name=original.co_name, co_qualname=original.co_qualname, co_filename=original.co_filename,
-        co_argcount=arguments, co_kwonlyargcount=0, co_posonlyargcount=0, co_flags=code.co_flags & ~12,
-    )
-
-
-class Tracing:
-    """A tracer that knows for which code what is to run; everything else is skipped."""
-
-    def __init__(self) -> None:
-        self.rules: dict[types.CodeType, Callable[..., Any]] = {}
-        self.asked: list[str] = []
-
-    def replace(self, original: Any, by: types.FunctionType, guard: Callable[[tuple], Any] | None = None) -> None:
-        code = original.__code__ if hasattr(original, "__code__") else original
-        made = as_replacement(by, code)
-        self.rules[code] = lambda *_: made if guard is None else (made, guard)
-
-    def __call__(self, code: types.CodeType, values: tuple, config: Any, earlier: int) -> Any:
-        self.asked.append(code.co_name)
-        rule = self.rules.get(code)
-        return rule(code, values, config, earlier) if rule is not None else None
-
-
-@contextlib.contextmanager
-def tracing() -> Iterator[Tracing]:
-    tracer = Tracing()
-    _core.reset()
-    _core._reset_counters()
-    _core._set_test_tracer(tracer)
-    try:
-        yield tracer
-    finally:
-        _core._set_test_tracer(None)
-        _core.reset()
-
-
-def compile(function: Callable[..., Any], config: Any = CONFIG) -> Any:
-    return _core.compile(function, config)
-
-
-def counters() -> dict[str, int]:
-    return _core._counters()
-
-
-def plain(a: int, b: int) -> tuple:
-    return "plain", a, b
-
-
-def replaced(a: int, b: int) -> tuple:
-    return "replaced", a, b
-
-
-def gives_up(a: int, b: int) -> Any:
-    return _fallback
 
 
 class CacheTest(unittest.TestCase):
@@ -146,7 +82,8 @@ class CacheTest(unittest.TestCase):
     def test_recompile_limit_with_warnings_as_errors_changes_nothing(self) -> None:
         with tracing() as tracer:
             made = as_replacement(replaced, plain.__code__)
-            tracer.rules[plain.__code__] = lambda code, values, *_: (made, lambda now, wanted=values[0]: now[0] == wanted)
+            tracer.rules[plain.__code__] = lambda code, values, *_: (
+                made, lambda now, wanted=values[0]: now[0] == wanted)
             f = compile(plain)
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -186,11 +123,6 @@ class CacheTest(unittest.TestCase):
             self.assertEqual(_core._region_depth(), 0)
 
     def test_reset_inside_tracer_and_replacement(self) -> None:
-        def resets(a: int, b: int) -> tuple:
-            _core.reset()
-            gc.collect()
-            return "replaced", a, b
-
         with tracing() as tracer:
             made = as_replacement(resets, plain.__code__)
             tracer.rules[plain.__code__] = lambda *_: (_core.reset(), made)[1]
@@ -217,7 +149,8 @@ class ArgumentsTest(unittest.TestCase):
         with tracing() as tracer:
             tracer.replace(f, by=g)
             compiled = compile(f)
-            for args, kwargs in (((1, 2), {"d": 4}), ((1, 2, 3, 4, 5), {"d": 1, "e": 2, "z": 9}), ((1,), {"b": 1, "d": 2})):
+            calls = [((1, 2), {"d": 4}), ((1, 2, 3, 4, 5), {"d": 1, "e": 2, "z": 9}), ((1,), {"b": 1, "d": 2})]
+            for args, kwargs in calls:
                 self.assertEqual(compiled(*args, **kwargs), f(*args, **kwargs) + ("replaced",))
             with self.assertRaisesRegex(TypeError, "missing 1 required keyword-only argument: 'd'"):
                 compiled(1, 2)
@@ -283,7 +216,8 @@ class ArgumentsTest(unittest.TestCase):
 
         documented.attribute = 5
         f = compile(documented)
-        self.assertEqual((f.__name__, f.__doc__, f.__module__), ("documented", "Says what it does.", __name__))
+        self.assertEqual((f.__name__, f.__doc__), ("documented", "Says what it does."))
+        self.assertEqual(f.__module__, __name__)
         self.assertEqual(f.__qualname__, documented.__qualname__)
         self.assertIs(f.__wrapped__, documented)
         self.assertEqual(f.attribute, 5)
@@ -320,18 +254,13 @@ class FallbackTest(unittest.TestCase):
             self.assertEqual(counters()["fallbacks"], 2)
 
     def test_the_fast_path_falls_back_without_trying_twice(self) -> None:
-        tries: list = []
+        TRIES.clear()
         with tracing() as tracer:
-            def template(a: int, b: int) -> Any:
-                tries_list.append(a)  # noqa: F821
-                return _fallback
-
-            globals()["tries_list"] = tries
-            tracer.replace(plain, by=template)
+            tracer.replace(plain, by=counts_and_gives_up)
             f = compile(plain)
             for i in range(4):
                 self.assertEqual(f(i, 0), ("plain", i, 0))
-            self.assertEqual(tries, [0, 1, 2, 3])
+            self.assertEqual(TRIES, [0, 1, 2, 3])
             self.assertEqual(counters()["fallbacks"], 4)
 
 
@@ -343,10 +272,6 @@ def count_down_replacement(n: int) -> Any:
     if n == 0:
         return "end"
     return _resume(count_down, n - 1)
-
-
-class Referenced:
-    pass
 
 
 def drops_its_argument(thing: Any, look: Callable[[], Any]) -> tuple:
@@ -424,403 +349,6 @@ class TrampolineTest(unittest.TestCase):
             _resume(len, [])
         with self.assertRaises(TypeError):
             _resume()
-
-
-def fails(a: int, b: int) -> None:
-    raise ValueError("plain")
-
-
-def fails_replaced(a: int, b: int) -> None:
-    raise ValueError(a)
-
-
-class ExceptionsTest(unittest.TestCase):
-    def test_a_traceback_shows_the_function_once(self) -> None:
-        with tracing() as tracer:
-            tracer.replace(fails, by=fails_replaced)
-            f = compile(fails)
-            for call in (lambda: f(7, 0), lambda: f(7, b=0), lambda: f(7, 0)):
-                try:
-                    call()
-                except ValueError as error:
-                    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-                    self.assertEqual(error.args, (7,))
-                    self.assertEqual(names[-1], "fails")
-                    self.assertEqual(names.count("fails"), 1)
-                else:
-                    self.fail("no exception")
-            self.assertEqual(_core._region_depth(), 0)
-
-    def test_the_handled_exception_is_the_callers(self) -> None:
-        def looks(a: int) -> Any:
-            return "plain"
-
-        def looks_replaced(a: int) -> Any:
-            return sys.exception()
-
-        with tracing() as tracer:
-            tracer.replace(looks, by=looks_replaced)
-            f = compile(looks)
-            try:
-                raise KeyError
-            except KeyError as error:
-                self.assertIs(f(1), error)
-            self.assertIsNone(f(1))
-
-    def test_endless_recursion_is_a_recursion_error(self) -> None:
-        def forever(n: int) -> int:
-            return compiled(n + 1) + 1
-
-        def forever_by_keyword(n: int) -> int:
-            return compiled_by_keyword(n=n + 1) + 1
-
-        with tracing() as tracer:
-            for function in (forever, forever_by_keyword):
-                tracer.replace(function, by=function)
-            compiled, compiled_by_keyword = compile(forever), compile(forever_by_keyword)
-            for call in (lambda: compiled(0), lambda: compiled_by_keyword(n=0)):
-                with self.assertRaises(RecursionError):
-                    call()
-                self.assertEqual(_core._region_depth(), 0)
-            self.assertEqual(compile(plain)(1, 2), ("plain", 1, 2))
-
-    def test_plain_recursion_inside_a_compiled_call_goes_as_deep_as_outside(self) -> None:
-        def depth(n: int) -> int:
-            return 0 if n == 0 else 1 + depth(n - 1)
-
-        def start(n: int) -> int:
-            return depth(n)
-
-        with tracing() as tracer:
-            wanted = sys.getrecursionlimit() - 200
-            self.assertEqual(compile(start)(wanted), depth(wanted))
-            tracer.replace(depth, by=depth)
-            _core.reset()
-            self.assertEqual(compile(start)(wanted), wanted)
-            with self.assertRaises(RecursionError):
-                compile(start)(10 * wanted)
-            self.assertEqual(_core._region_depth(), 0)
-
-    def test_below_the_soft_limit_frames_run_with_the_hook_off(self) -> None:
-        def depth(n: int) -> list:
-            return ["plain"] if n == 0 else depth(n - 1) + ["plain"]
-
-        def replacement(n: int) -> list:
-            return ["replaced"] if n == 0 else depth(n - 1) + ["replaced"]
-
-        with tracing() as tracer:
-            tracer.replace(depth, by=replacement)
-            _core._set_nesting_limits(10, 20)
-            try:
-                kinds = compile(depth)(30)
-                self.assertEqual(kinds, sorted(kinds))  # plain ones are the inner ones
-                self.assertIn("plain", kinds)
-                self.assertIn("replaced", kinds)
-                recursive = compile(lambda n: recursive(n + 1))
-                with self.assertRaises(RecursionError):
-                    recursive(0)
-            finally:
-                _core._set_nesting_limits(*((64, 150) if sys.platform == "emscripten" else (1 << 30, 1 << 30)))
-
-    def test_a_function_that_calls_itself(self) -> None:
-        def factorial(n: int) -> int:
-            return 1 if n == 0 else n * compiled(n - 1)
-
-        def replacement(n: int) -> int:
-            return 1 if n == 0 else n * compiled(n - 1)
-
-        with tracing() as tracer:
-            tracer.replace(factorial, by=replacement)
-            compiled = compile(factorial)
-            self.assertEqual(compiled(20), 2432902008176640000)
-            self.assertEqual(tracer.asked, ["factorial"])
-
-
-class ObservedTest(unittest.TestCase):
-    def check_plain(self) -> None:
-        with tracing() as tracer:
-            tracer.replace(plain, by=replaced)
-            f = compile(plain)
-            self.assertEqual(f(1, 2)[0], "replaced")
-            with self.observed():
-                self.assertEqual(f(1, 2)[0], "plain")
-                self.assertEqual(f(1, b=2)[0], "plain")
-            self.assertEqual(f(1, 2)[0], "replaced")
-
-    def test_settrace(self) -> None:
-        @contextlib.contextmanager
-        def observed() -> Iterator[None]:
-            before = sys.gettrace()
-            sys.settrace(lambda *_: None)
-            yield
-            sys.settrace(before)
-
-        self.observed = observed
-        self.check_plain()
-
-    def test_setprofile(self) -> None:
-        @contextlib.contextmanager
-        def observed() -> Iterator[None]:
-            sys.setprofile(lambda *_: None)
-            yield
-            sys.setprofile(None)
-
-        self.observed = observed
-        self.check_plain()
-
-    def test_monitoring_of_everything(self) -> None:
-        @contextlib.contextmanager
-        def observed() -> Iterator[None]:
-            sys.monitoring.use_tool_id(3, "test")
-            sys.monitoring.set_events(3, sys.monitoring.events.PY_START)
-            yield
-            sys.monitoring.set_events(3, 0)
-            sys.monitoring.free_tool_id(3)
-
-        self.observed = observed
-        self.check_plain()
-
-    def test_monitoring_of_one_function(self) -> None:
-        @contextlib.contextmanager
-        def observed() -> Iterator[None]:
-            sys.monitoring.use_tool_id(3, "test")
-            sys.monitoring.set_local_events(3, plain.__code__, sys.monitoring.events.LINE)
-            yield
-            sys.monitoring.set_local_events(3, plain.__code__, 0)
-            sys.monitoring.free_tool_id(3)
-
-        self.observed = observed
-        self.check_plain()
-
-
-class RegionTest(unittest.TestCase):
-    def test_outside_of_compiled_calls_the_hook_sees_nothing(self) -> None:
-        with tracing() as tracer:
-            compile(plain)(1, 2)
-            asked = list(tracer.asked)
-            straight = lambda: plain(1, 2)  # noqa: E731
-            straight()
-            self.assertEqual(tracer.asked, asked)
-            self.assertEqual(_core._region_depth(), 0)
-
-    def test_disable_holds_for_all_that_is_called(self) -> None:
-        def inner(a: int) -> tuple:
-            return plain(a, a), compiled_plain(a, a)
-
-        def outside(a: int) -> tuple:
-            return disabled(a), plain(a, a)
-
-        with tracing() as tracer:
-            tracer.replace(plain, by=replaced)
-            compiled_plain, disabled = compile(plain), _core.disable(inner)
-            self.assertEqual(
-                compile(outside)(1), ((("plain", 1, 1), ("plain", 1, 1)), ("replaced", 1, 1))
-            )
-            self.assertNotIn("inner", tracer.asked)
-            self.assertEqual(disabled(1), (("plain", 1, 1),) * 2)
-            self.assertEqual(disabled.__name__, "inner")
-
-    def test_the_tracer_itself_is_not_traced(self) -> None:
-        with tracing() as tracer:
-            def rule(*_: Any) -> None:
-                self.assertEqual(plain(1, 2)[0], "plain")
-                self.assertEqual(compile(plain)(1, 2)[0], "plain")
-
-            def outside(a: int) -> int:
-                return a
-
-            tracer.rules[outside.__code__] = rule
-            tracer.replace(plain, by=replaced)
-            self.assertEqual(compile(outside)(1), 1)
-            self.assertEqual(tracer.asked, ["outside"])
-
-    def test_skip_prefixes_and_exceptions_from_them(self) -> None:
-        try:
-            with tracing() as tracer:
-                tracer.replace(plain, by=replaced)
-                f = compile(plain)
-                self.assertEqual(f(1, 2)[0], "replaced")
-                _core.set_skip_prefixes([__file__[:-5]])
-                self.assertEqual(f(1, 2)[0], "plain")
-                _core.set_trace_files([__file__])
-                self.assertEqual(f(1, 2)[0], "replaced")
-            with self.assertRaises(TypeError):
-                _core.set_skip_prefixes([1])
-        finally:
-            _core.set_skip_prefixes([])
-            _core.set_trace_files([])
-
-    def test_generators_coroutines_and_class_bodies_are_never_asked_about(self) -> None:
-        def outside(n: int) -> list:
-            def generator() -> Iterator[int]:
-                yield from range(n)
-
-            async def coroutine() -> int:
-                return n
-
-            class Body:
-                value = n
-
-            pending = coroutine()
-            with contextlib.suppress(StopIteration):
-                pending.send(None)
-            return [*generator(), *(x for x in range(n)), Body.value, eval("n + 1", {"n": n})]
-
-        with tracing() as tracer:
-            self.assertEqual(compile(outside)(2), [0, 1, 0, 1, 2, 3])
-            self.assertEqual(tracer.asked, ["outside"] + [name for name in tracer.asked if "supp" in name or "__" in name])
-
-    def test_other_threads_are_left_alone(self) -> None:
-        go, done = threading.Event(), threading.Event()
-        results: list = []
-
-        def outside(a: int) -> tuple:
-            go.set()
-            done.wait(5)
-            return plain(a, a)
-
-        def other() -> None:
-            go.wait(5)
-            results.append(plain(2, 2))
-            done.set()
-
-        with tracing() as tracer:
-            tracer.replace(plain, by=replaced)
-            thread = threading.Thread(target=other)
-            try:
-                thread.start()
-            except RuntimeError:
-                self.skipTest("no threads here")
-            self.assertEqual(compile(outside)(1), ("replaced", 1, 1))
-            thread.join()
-            self.assertEqual(results, [("plain", 2, 2)])
-            self.assertEqual(_core._region_depth(), 0)
-
-
-class LeakTest(unittest.TestCase):
-    """Many calls on each path leave as many objects as there were."""
-
-    def check(self, function: Any, replacement: Any, call: Callable[[Any], Any], guard: Any = None) -> None:
-        with tracing() as tracer:
-            tracer.replace(function, by=replacement, guard=guard)
-            f = compile(function)
-            value = Referenced()
-            for _ in range(20):
-                call(f)(value)
-            gc.collect()
-            references, blocks = sys.getrefcount(value), sys.getallocatedblocks()
-            for _ in range(ROUNDS):
-                call(f)(value)
-            gc.collect()
-            self.assertEqual(sys.getrefcount(value), references)
-            self.assertLess(sys.getallocatedblocks() - blocks, 100)
-
-    def test_value(self) -> None:
-        self.check(plain, replaced, lambda f: lambda x: f(x, x))
-        self.check(plain, replaced, lambda f: lambda x: f(x, b=x))
-
-    def test_fallback(self) -> None:
-        self.check(plain, gives_up, lambda f: lambda x: f(x, x))
-        self.check(plain, gives_up, lambda f: lambda x: f(x, b=x))
-
-    def test_exception(self) -> None:
-        def call(f: Any) -> Callable[[Any], None]:
-            def swallow(x: Any) -> None:
-                with contextlib.suppress(ValueError):
-                    f(x, b=x)
-                with contextlib.suppress(ValueError):
-                    f(x, x)
-            return swallow
-
-        self.check(fails, fails_replaced, call)
-
-    def test_resume(self) -> None:
-        def request(a: Any, b: Any) -> Any:
-            return _resume(replaced, a, b)
-
-        self.check(plain, request, lambda f: lambda x: f(x, x))
-        self.check(plain, request, lambda f: lambda x: f(x, b=x))
-
-    def test_new_closures(self) -> None:
-        def outer(x: Any) -> Any:
-            def inner(y: Any) -> Any:
-                return "plain", x, y
-            return inner
-
-        def outer_replacement(x: Any) -> Any:
-            def inner(y: Any) -> Any:
-                return "replaced", x, y
-            return inner
-
-        self.check(outer(0), outer_replacement(0), lambda _: lambda x: compile(outer(x))(x))
-
-    def test_reset_and_compile_again(self) -> None:
-        with tracing() as tracer:
-            tracer.replace(plain, by=replaced)
-            f = compile(plain)
-            for _ in range(50):
-                f(1, 2)
-                _core.reset()
-            gc.collect()
-            blocks = sys.getallocatedblocks()
-            for _ in range(300):
-                f(1, 2)
-                _core.reset()
-            tracer.asked.clear()
-            gc.collect()
-            self.assertLess(sys.getallocatedblocks() - blocks, 100)
-
-    def test_entries_keep_no_module_alive(self) -> None:
-        with tracing() as tracer:
-            namespace: dict[str, Any] = {"compile": compile}
-            exec("def f(a, b):\n    return 'plain', a, b\ng = compile(f)\n", namespace)
-            tracer.replace(namespace["f"], by=replaced)
-            for _ in range(2):
-                self.assertEqual(namespace["g"](1, 2), ("replaced", 1, 2))
-                self.assertEqual(namespace["g"](1, b=2), ("replaced", 1, 2))
-            reference = weakref.ref(namespace["f"])
-            tracer.rules.clear()
-            namespace = {}
-            gc.collect()
-            self.assertIsNone(reference())
-
-    def test_captured_objects_die_with_their_closure(self) -> None:
-        def outer(thing: Any) -> Any:
-            def inner() -> Any:
-                return thing
-            return inner
-
-        with tracing() as tracer:
-            tracer.replace(outer(0), by=outer(0))
-            thing = Referenced()
-            reference = weakref.ref(thing)
-            f = compile(outer(thing))
-            self.assertIs(f(), thing)
-            self.assertIs(f(), thing)
-
-            def call_through(g: Any) -> Any:
-                return g()
-
-            self.assertIs(compile(call_through)(outer(thing)), thing)
-            del thing, f
-            gc.collect()
-            self.assertIsNone(reference())
-
-    def test_wrappers_and_entries_are_collected(self) -> None:
-        def make() -> weakref.ref:
-            def local(a: int, b: int) -> tuple:
-                return local, a
-
-            f = compile(local)
-            local.me = f
-            with tracing() as tracer:
-                tracer.replace(local, by=replaced)
-                f(1, 2)
-            return weakref.ref(f)
-
-        reference = make()
-        gc.collect()
-        self.assertIsNone(reference())
 
 
 if __name__ == "__main__":
