@@ -138,7 +138,7 @@ std::string Print(const LoopKernel& kernel) {
     for (int d = 0; d < kernel.dims(); ++d) {
       if (d == kernel.outer && d > 0) text += " |";
       const bool varies = buffer.varies >> d & 1;
-      const char* mark = !varies ? "." : d != kernel.lane_dim() ? "s" : buffer.step == Step::kUnit ? "1" : "s";
+      const char* mark = !varies ? "." : d != kernel.lane_dim() ? "s" : buffer.walk == Walk::kUnit ? "1" : "s";
       text += std::string(d ? " " : "") + mark;
     }
     text += "]\n";
@@ -166,7 +166,7 @@ std::string Key(const LoopKernel& kernel) {
   const auto put = [&key](int64_t v) { key.append(reinterpret_cast<const char*>(&v), sizeof v); };
   put(kernel.outer), put(kernel.inner), put(kernel.lane_outer), put(static_cast<int64_t>(kernel.buffers.size()));
   for (const Buffer& b : kernel.buffers) {
-    put(static_cast<int64_t>(b.dtype) | int64_t{b.output} << 8 | static_cast<int64_t>(b.step) << 16 | int64_t{b.varies} << 32);
+    put(static_cast<int64_t>(b.dtype) | int64_t{b.output} << 8 | static_cast<int64_t>(b.walk) << 16 | int64_t{b.varies} << 32);
   }
   for (const Instr& i : kernel.instrs) {
     put(static_cast<int64_t>(i.prim) | static_cast<int64_t>(i.type) << 8), put(static_cast<int64_t>(i.imm));

@@ -50,13 +50,13 @@ struct Instr {
 };
 
 // How a buffer is stepped through along the lane dimension.
-enum class Step : uint8_t { kZero, kUnit, kStrided };
+enum class Walk : uint8_t { kZero, kUnit, kStrided };
 
 struct Buffer {
   DType dtype = DType::kFloat32;
   bool output = false;
   uint32_t varies = 0;       // bit d: the address changes with domain dimension d (outer dims first, then inner)
-  Step step = Step::kZero;   // along the lane dimension
+  Walk walk = Walk::kZero;   // along the lane dimension
 };
 
 enum class FoldKind : uint8_t { kSum, kProd, kMin, kMax, kAny, kAll, kMaxNumber /* NaN counts for nothing */ };

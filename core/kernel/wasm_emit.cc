@@ -80,7 +80,7 @@ class KernelEmitter {
     for (size_t b = 0; b < k_.buffers.size(); ++b) {
       for (int d = 0; d < k_.dims(); ++d) {
         if (!(B(b).varies >> d & 1)) continue;
-        if (d == k_.lane_dim() && B(b).step == Step::kUnit) continue;
+        if (d == k_.lane_dim() && B(b).walk == Walk::kUnit) continue;
         strides_[b][static_cast<size_t>(d)] = CellLocal(StrideCell(k_, static_cast<int>(b), d));
       }
     }
@@ -188,7 +188,7 @@ class KernelEmitter {
     for (size_t b = 0; b < k_.buffers.size(); ++b) {
       if (!(B(b).varies >> d & 1)) continue;
       AddTo(pointers_[b], [&] {
-        if (B(b).step == Step::kUnit) return f_.I32(elements * ItemSize(B(b).dtype));
+        if (B(b).walk == Walk::kUnit) return f_.I32(elements * ItemSize(B(b).dtype));
         PushStride(b, d);
         if (elements != 1) f_.I32(elements), f_.Op(W::k_i32_mul);
       });
@@ -517,7 +517,7 @@ class KernelEmitter {
       Get(pointers_[b]);
       return lanes_.LoadUnit(buffer.dtype, 0, true);
     }
-    if (buffer.step == Step::kUnit) {
+    if (buffer.walk == Walk::kUnit) {
       Get(pointers_[b]);
       return lanes_.LoadUnit(buffer.dtype, static_cast<uint32_t>(u * lanes_.lanes() * ItemSize(buffer.dtype)), false);
     }
@@ -538,7 +538,7 @@ class KernelEmitter {
     lanes_.Pack(buffer.dtype);
     const uint32_t value = SetNew(WasmType::kV128);
     if (!AlongLanes(b) || splat_) return lanes_.StoreUnit(buffer.dtype, pointers_[b], 0, value, 1);
-    if (buffer.step == Step::kUnit) {
+    if (buffer.walk == Walk::kUnit) {
       const auto offset = static_cast<uint32_t>(u * lanes_.lanes() * ItemSize(buffer.dtype));
       return lanes_.StoreUnit(buffer.dtype, pointers_[b], offset, value, lanes_.lanes());
     }

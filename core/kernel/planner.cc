@@ -1,0 +1,638 @@
+// From units to a plan: slots, steps, arena.
+#include <algorithm>
+#include <map>
+
+#include "graph/attrs.h"
+#include "graph/print.h"
+#include "graph/shape.h"
+#include "kernel/arena.h"
+#include "kernel/plan.h"
+
+namespace thirdbook {
+namespace {
+
+// A matrix product as the graph has it.
+struct ProductNode {
+  ProductShape shape;
+  ValueRef a, b, bias;
+  int row_dim = 0;           // of the output
+  DimMap bias_dims;
+  int groups = 1;
+};
+
+class Planner {
+ public:
+  Planner(const Graph& graph, ValueMetas metas, const PlanOptions& options)
+      : g_(graph), m_(std::move(metas)), options_(options), plan_(new Plan) {}
+
+  Result<std::unique_ptr<Plan>> Run() {
+    MakeUnits();
+    FindUses();
+    AttachEpilogues();
+    for (size_t u = 0; u < units_.size(); ++u) {
+      if (!units_[u].members.empty()) TB_RETURN_IF_ERROR(AddUnit(static_cast<int>(u)));
+    }
+    AddOutputs();
+    LayOutArena();
+    return std::move(plan_);
+  }
+
+ private:
+  const TensorMeta& Meta(ValueRef v) const { return m_[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)]; }
+  bool IsView(NodeId id) const {
+    const Node& node = g_.node(id);
+    return !node.operands.empty() && node.operands[0].defined() && AliasesOperand(node.op, Meta(node.operands[0]), node.attrs);
+  }
+  ValueRef Base(ValueRef v) const {
+    while (IsView(v.node)) v = g_.node(v.node).operands[0];
+    return v;
+  }
+  static int64_t Bytes(const TensorMeta& meta) { return meta.numel() * ItemSize(meta.dtype); }
+
+  // ---- Units -----------------------------------------------------------------------------------------------------------------
+
+  void MakeUnits() {
+    if (options_.generate) {
+      units_ = Fuse(g_, m_, options_.fuse);
+    } else {
+      for (size_t i = 0; i < g_.nodes().size(); ++i) {
+        const NodeId id{static_cast<int32_t>(i)};
+        if (g_.nodes()[i].op == Op::k_input || g_.nodes()[i].op == Op::k_constant || IsView(id)) continue;
+        Unit unit;
+        unit.members.push_back({id, {}});
+        units_.push_back(std::move(unit));
+      }
+    }
+    products_.resize(units_.size());
+    if (!options_.generate) return;
+    for (size_t u = 0; u < units_.size(); ++u) {
+      ProductNode product;
+      if (!units_[u].fused && AsProduct(units_[u].members[0].node, &product)) products_[u] = {product};
+    }
+  }
+
+  // Which values are read by which units, and which are outputs.
+  void FindUses() {
+    readers_.assign(g_.nodes().size(), {});
+    unit_of_.assign(g_.nodes().size(), -1);
+    is_output_.assign(g_.nodes().size(), false);
+    for (size_t u = 0; u < units_.size(); ++u) {
+      for (const Member& m : units_[u].members) {
+        unit_of_[static_cast<size_t>(m.node.value)] = static_cast<int>(u);
+        for (ValueRef v : g_.node(m.node).operands) {
+          if (v.defined()) readers_[static_cast<size_t>(Base(v).node.value)].push_back(static_cast<int>(u));
+        }
+      }
+    }
+    for (ValueRef v : g_.outputs()) is_output_[static_cast<size_t>(Base(v).node.value)] = true;
+  }
+
+  // A product that only one fused unit reads, element by element, takes that unit as its epilogue.
+  void AttachEpilogues() {
+    for (size_t u = 0; u < units_.size(); ++u) {
+      if (products_[u].empty()) continue;
+      const ProductNode& product = products_[u][0];
+      const NodeId id = units_[u].members[0].node;
+      const TensorMeta& out = m_[static_cast<size_t>(id.value)][0];
+      DimMap identity;
+      for (size_t d = 0; d < out.sizes.size(); ++d) identity.push_back(static_cast<int>(d));
+      const std::vector<int>& readers = readers_[static_cast<size_t>(id.value)];
+      int reader = readers.empty() || is_output_[static_cast<size_t>(id.value)] ? -1 : readers[0];
+      for (int r : readers) {
+        if (r != reader) reader = -1;
+      }
+      if (reader >= 0 && EpilogueFits(id, product, units_[static_cast<size_t>(reader)])) {
+        Unit& epilogue = units_[static_cast<size_t>(reader)];
+        epilogue.members.insert(epilogue.members.begin(), {id, identity});
+        unit_of_[static_cast<size_t>(id.value)] = reader;
+        products_[static_cast<size_t>(reader)] = {product};
+        product_node_[reader] = id;
+        units_[u].members.clear();
+        products_[u].clear();
+      } else {
+        Unit& unit = units_[u];
+        unit.domain = out.sizes;
+        unit.members[0].dims = identity;
+        product_node_[static_cast<int>(u)] = id;
+      }
+    }
+  }
+  bool EpilogueFits(NodeId id, const ProductNode& product, const Unit& unit) const {
+    const TensorMeta& out = m_[static_cast<size_t>(id.value)][0];
+    if (!unit.fused || unit.domain != out.sizes || !products_[static_cast<size_t>(unit_of_[static_cast<size_t>(unit.members[0].node.value)])].empty()) {
+      return false;
+    }
+    uint32_t columns = 0;
+    for (size_t d = static_cast<size_t>(product.row_dim) + 1; d < out.sizes.size(); ++d) {
+      if (out.sizes[d] != 1) columns |= 1u << d;
+    }
+    uint32_t folded = 0;
+    for (size_t d = 0; d < out.sizes.size(); ++d) {
+      if ((unit.folded >> d & 1) && out.sizes[d] != 1) folded |= 1u << d;
+    }
+    if (unit.folded != 0 && folded != columns) return false;
+    // Every use reads the product as it lies.
+    for (const Member& m : unit.members) {
+      for (ValueRef v : g_.node(m.node).operands) {
+        if (!v.defined() || Base(v).node != id) continue;
+        if (v.node != id || Info(g_.node(m.node).op).op_class == OpClass::kMaybeView) return false;
+        const bool folds = unit.folded && !(m.dims.size() == out.sizes.size());
+        if (!folds && m.dims.size() != out.sizes.size()) return false;
+        if (!folds) {
+          for (size_t d = 0; d < m.dims.size(); ++d) {
+            if (out.sizes[d] != 1 && m.dims[d] != static_cast<int>(d)) return false;
+          }
+        }
+      }
+    }
+    return true;
+  }
+
+  // ---- Products --------------------------------------------------------------------------------------------------------------
+
+  bool AsProduct(NodeId id, ProductNode* out) const {
+    const Node& node = g_.node(id);
+    const TensorMeta& result = m_[static_cast<size_t>(id.value)][0];
+    if (result.dtype != DType::kFloat32 || result.numel() == 0) return false;
+    switch (node.op) {
+      case Op::k_mm: case Op::k_bmm: case Op::k_matmul: return AsMatmul(node.operands[0], node.operands[1], result, out);
+      case Op::k_addmm:
+        if (NumberOf(node.attrs[0]) != 1 || NumberOf(node.attrs[1]) != 1) return false;
+        if (!AsMatmul(node.operands[1], node.operands[2], result, out)) return false;
+        return SetBias(node.operands[0], result, out);
+      case Op::k_linear: {
+        const TensorMeta& weight = Meta(node.operands[1]);
+        if (weight.rank() != 2) return false;
+        TensorMeta turned = weight;
+        std::swap(turned.sizes[0], turned.sizes[1]);
+        std::swap(turned.strides[0], turned.strides[1]);
+        if (!AsMatmul(node.operands[0], node.operands[1], result, out, &turned)) return false;
+        return node.operands.size() < 3 || !node.operands[2].defined() || SetBias(node.operands[2], result, out);
+      }
+      case Op::k_conv1d: case Op::k_conv2d: return AsConvolution(node, result, out);
+      default: return false;
+    }
+  }
+  bool SetBias(ValueRef bias, const TensorMeta& result, ProductNode* out) const {
+    const TensorMeta& meta = Meta(bias);
+    if (meta.dtype != DType::kFloat32 || meta.rank() > result.rank()) return false;
+    out->bias = bias;
+    for (int64_t d = result.rank() - meta.rank(); d < result.rank(); ++d) out->bias_dims.push_back(static_cast<int>(d));
+    return true;
+  }
+  bool AsMatmul(ValueRef a, ValueRef b, const TensorMeta& result, ProductNode* out, const TensorMeta* b_meta = nullptr) const {
+    const TensorMeta& ma = Meta(a);
+    const TensorMeta& mb = b_meta ? *b_meta : Meta(b);
+    if (ma.rank() < 2 || mb.rank() < 2 || ma.dtype != DType::kFloat32 || mb.dtype != DType::kFloat32) return false;
+    const auto rank = static_cast<size_t>(result.rank());
+    ProductShape& s = out->shape;
+    s.m = result.sizes[rank - 2], s.n = result.sizes[rank - 1], s.k = ma.sizes.back();
+    if (s.m < 2 || s.n < 4 || s.m * s.n * s.k < 512) return false;   // the library's loop does as well
+    s.a_row = ma.strides[ma.strides.size() - 2], s.a_column = ma.strides.back();
+    s.b_row = mb.strides[mb.strides.size() - 2], s.b_column = mb.strides.back();
+    s.c_row = s.n;
+    int64_t batches = 1;
+    for (size_t d = 0; d + 2 < rank; ++d) batches *= result.sizes[d];
+    s.a_batch.clear(), s.b_batch.clear(), s.c_batch.clear();
+    for (int64_t i = 0; i < batches; ++i) {
+      const auto offset = [&](const TensorMeta& meta) {
+        int64_t rest = i, total = 0;
+        for (size_t d = rank - 2; d-- > 0;) {
+          const int64_t index = rest % result.sizes[d];
+          rest /= result.sizes[d];
+          const auto own = static_cast<int64_t>(d) - (result.rank() - meta.rank());
+          if (own >= 0 && meta.sizes[static_cast<size_t>(own)] != 1) total += index * meta.strides[static_cast<size_t>(own)];
+        }
+        return total;
+      };
+      s.a_batch.push_back(offset(ma)), s.b_batch.push_back(offset(mb)), s.c_batch.push_back(i * s.m * s.n);
+    }
+    out->a = a, out->b = b;
+    out->row_dim = static_cast<int>(rank) - 2;
+    return true;
+  }
+  bool AsConvolution(const Node& node, const TensorMeta& result, ProductNode* out) const {
+    const TensorMeta& image = Meta(node.operands[0]);
+    const TensorMeta& weight = Meta(node.operands[1]);
+    const size_t spatial = node.op == Op::k_conv1d ? 1 : 2;
+    if (!image.IsContiguous() || !weight.IsContiguous() || image.dtype != DType::kFloat32) return false;
+    const bool batched = image.sizes.size() == spatial + 2;
+    const int64_t batch = batched ? image.sizes[0] : 1, channels = image.sizes[batched ? 1 : 0];
+    const int64_t groups = IntAttr(node.attrs, 3);
+    const Sizes &stride = ListAttr(node.attrs, 0), &padding = ListAttr(node.attrs, 1), &dilation = ListAttr(node.attrs, 2);
+    ProductShape& s = out->shape;
+    ConvolutionShape& c = s.image;
+    s.convolution = true;
+    c.channels = channels / groups;
+    c.width = image.sizes.back(), c.height = spatial == 2 ? image.sizes[image.sizes.size() - 2] : 1;
+    c.kernel_w = weight.sizes.back(), c.kernel_h = spatial == 2 ? weight.sizes[2] : 1;
+    c.stride_w = stride.back(), c.stride_h = spatial == 2 ? stride[0] : 1;
+    c.padding_w = padding.back(), c.padding_h = spatial == 2 ? padding[0] : 0;
+    c.dilation_w = dilation.back(), c.dilation_h = spatial == 2 ? dilation[0] : 1;
+    c.out_w = result.sizes.back(), c.out_h = spatial == 2 ? result.sizes[result.sizes.size() - 2] : 1;
+    const int64_t filters = weight.sizes[0];
+    s.m = filters / groups, s.n = c.out_h * c.out_w, s.k = c.channels * c.kernel_h * c.kernel_w;
+    if (s.m * s.n * s.k < 512) return false;
+    s.a_row = s.k, s.a_column = 1, s.c_row = s.n;
+    s.a_batch.clear(), s.b_batch.clear(), s.c_batch.clear();
+    for (int64_t i = 0; i < batch; ++i) {
+      for (int64_t g = 0; g < groups; ++g) {
+        s.a_batch.push_back(g * s.m * s.k);
+        s.b_batch.push_back((i * groups + g) * c.channels * c.height * c.width);
+        s.c_batch.push_back((i * groups + g) * s.m * s.n);
+      }
+    }
+    out->a = node.operands[1], out->b = node.operands[0];
+    out->row_dim = batched ? 1 : 0;
+    out->groups = static_cast<int>(groups);
+    if (node.operands.size() > 2 && node.operands[2].defined()) {
+      if (Meta(node.operands[2]).dtype != DType::kFloat32) return false;
+      out->bias = node.operands[2];
+      out->bias_dims = {out->row_dim};
+    }
+    return true;
+  }
+
+  // ---- Slots -----------------------------------------------------------------------------------------------------------------
+
+  int SlotOf(ValueRef base) {
+    const auto key = std::make_pair(base.node.value, base.output);
+    const auto it = slots_.find(key);
+    if (it != slots_.end()) return it->second;
+    const Node& node = g_.node(base.node);
+    Slot slot;
+    slot.meta = Meta(base);
+    if (node.op == Op::k_input) {
+      slot.kind = Slot::Kind::kInput;
+      for (size_t i = 0; i < g_.inputs().size(); ++i) {
+        if (g_.inputs()[i] == base.node) slot.index = static_cast<int>(i);
+      }
+    } else if (node.op == Op::k_constant) {
+      slot.kind = Slot::Kind::kConstant;
+      slot.constant = node.constant;
+    } else if (unit_of_[static_cast<size_t>(base.node.value)] >= 0 && IsLibrary(unit_of_[static_cast<size_t>(base.node.value)])) {
+      slot.kind = Slot::Kind::kGiven;
+    } else {
+      slot.kind = is_output_[static_cast<size_t>(base.node.value)] ? Slot::Kind::kOutput : Slot::Kind::kArena;
+    }
+    return slots_[key] = AddSlot(slot);
+  }
+  int AddSlot(const Slot& slot) {
+    plan_->slots.push_back(slot);
+    blocks_.push_back({});
+    blocks_.back().bytes = slot.kind == Slot::Kind::kArena ? Bytes(slot.meta) : 0;
+    blocks_.back().first = blocks_.back().last = -1;
+    return static_cast<int>(plan_->slots.size()) - 1;
+  }
+  bool IsLibrary(int u) const { return !units_[static_cast<size_t>(u)].fused && products_[static_cast<size_t>(u)].empty(); }
+  Place PlaceOf(ValueRef v) { return {SlotOf(Base(v)), Meta(v)}; }
+  int64_t OffsetBytes(ValueRef v) const { return Meta(v).offset * ItemSize(Meta(v).dtype); }
+  int Now() const { return static_cast<int>(plan_->steps.size()); }
+  void Touch(int slot) {
+    ArenaBlock& block = blocks_[static_cast<size_t>(slot)];
+    if (block.first < 0) block.first = Now();
+    block.last = std::max(block.last, Now());
+  }
+  // A block that lives during the step that is being made.
+  int AddTemporary(int64_t bytes) {
+    Slot slot;
+    slot.kind = Slot::Kind::kArena;
+    const int id = AddSlot(slot);
+    blocks_[static_cast<size_t>(id)].bytes = bytes;
+    Touch(id);
+    return id;
+  }
+
+  // ---- Steps -----------------------------------------------------------------------------------------------------------------
+
+  Status AddUnit(int u) {
+    const Unit& unit = units_[static_cast<size_t>(u)];
+    if (!products_[static_cast<size_t>(u)].empty()) return AddProduct(u);
+    if (unit.fused) {
+      const std::vector<ValueRef> outputs = OutputsOf(u, NodeId{});
+      if (outputs.empty()) return Status::Ok();
+      Result<LoweredUnit> lowered = Lower(g_, m_, unit, outputs);
+      if (lowered.ok()) return AddKernel(unit, *lowered);
+      for (const Member& m : unit.members) AddLibrary(m.node);   // too long for one kernel
+      return Status::Ok();
+    }
+    AddLibrary(unit.members[0].node);
+    return Status::Ok();
+  }
+
+  // Members' values that something outside reads.
+  std::vector<ValueRef> OutputsOf(int u, NodeId except) const {
+    std::vector<ValueRef> outputs;
+    for (const Member& m : units_[static_cast<size_t>(u)].members) {
+      bool needed = is_output_[static_cast<size_t>(m.node.value)];
+      for (int reader : readers_[static_cast<size_t>(m.node.value)]) needed |= reader != u;
+      if (needed && m.node != except) outputs.push_back({m.node, 0});
+    }
+    return outputs;
+  }
+
+  void AddLibrary(NodeId id) {
+    const Node& node = g_.node(id);
+    Step step;
+    step.kind = Step::Kind::kLibrary;
+    step.node = id;
+    step.nodes = {id};
+    step.name = std::string(Info(node.op).name);
+    for (ValueRef v : node.operands) {
+      if (!v.defined()) {
+        step.places.push_back({});
+        continue;
+      }
+      step.places.push_back(PlaceOf(v));
+      Touch(step.places.back().slot);
+    }
+    for (size_t i = 0; i < m_[static_cast<size_t>(id.value)].size(); ++i) {
+      const int slot = SlotOf({id, static_cast<int32_t>(i)});
+      plan_->slots[static_cast<size_t>(slot)].kind = Slot::Kind::kGiven;
+      step.results.push_back(slot);
+    }
+    plan_->steps.push_back(std::move(step));
+  }
+
+  // Cells, pointers and scratch of a lowered kernel.
+  void Bind(const LoweredUnit& lowered, Step* step) {
+    const LoopKernel& k = lowered.kernel;
+    step->kernel = CompileKernel(k);
+    step->cells.assign(static_cast<size_t>(CellCount(k)), 0);
+    for (size_t d = 0; d < lowered.sizes.size(); ++d) step->cells[static_cast<size_t>(SizeCell(k, static_cast<int>(d)))] = lowered.sizes[d];
+    for (size_t b = 0; b < lowered.buffers.size(); ++b) {
+      const BufferBinding& binding = lowered.buffers[b];
+      const int slot = SlotOf(Base(binding.value));
+      Touch(slot);
+      step->pointers.push_back({static_cast<int>(b), slot, OffsetBytes(binding.value)});
+      for (size_t d = 0; d < lowered.sizes.size(); ++d) {
+        step->cells[static_cast<size_t>(StrideCell(k, static_cast<int>(b), static_cast<int>(d)))] = binding.strides[d];
+      }
+    }
+    for (LaneType type : k.scratch) {
+      scratch_users_.push_back({Now(), static_cast<int>(step->scratch_offsets.size()), AddTemporary(lowered.RowLength() * (IsWide(type) ? 8 : 4))});
+      step->scratch_offsets.push_back(0);
+    }
+    step->name = k.name;
+  }
+
+  Status AddKernel(const Unit& unit, const LoweredUnit& lowered) {
+    Step step;
+    step.kind = Step::Kind::kKernel;
+    Bind(lowered, &step);
+    for (const Member& m : unit.members) step.nodes.push_back(m.node);
+    ReuseInPlace(lowered, step);
+    plan_->steps.push_back(std::move(step));
+    return Status::Ok();
+  }
+
+  // An output may take the memory of an input that nothing reads later, when every access is to the same element. With one output the
+  // stores come last; with one stage each element is read before it is written.
+  void ReuseInPlace(const LoweredUnit& lowered, const Step& step) {
+    int outputs = 0, stages = 0;
+    for (const Buffer& b : lowered.kernel.buffers) outputs += b.output;
+    for (const Stage& s : lowered.kernel.stages) stages += s.element;
+    if (outputs != 1 && stages != 1) return;
+    for (size_t o = 0; o < lowered.buffers.size(); ++o) {
+      if (!lowered.kernel.buffers[o].output) continue;
+      const int out = step.pointers[o].slot;
+      if (plan_->slots[static_cast<size_t>(out)].kind != Slot::Kind::kArena) continue;
+      for (size_t i = 0; i < lowered.buffers.size(); ++i) {
+        const int in = step.pointers[i].slot;
+        if (lowered.kernel.buffers[i].output || plan_->slots[static_cast<size_t>(in)].kind != Slot::Kind::kArena) continue;
+        bool same = !inherited_.count(in) && blocks_[static_cast<size_t>(in)].bytes == blocks_[static_cast<size_t>(out)].bytes;
+        for (size_t j = 0; j < lowered.buffers.size(); ++j) {
+          if (step.pointers[j].slot != in) continue;
+          same &= step.pointers[j].offset == 0 && lowered.buffers[j].strides == lowered.buffers[o].strides;
+        }
+        if (!same) continue;
+        candidates_.push_back({in, out, Now()});
+        inherited_.insert({in, out});
+        break;
+      }
+    }
+  }
+
+  Status AddProduct(int u) {
+    const Unit& unit = units_[static_cast<size_t>(u)];
+    const ProductNode& product = products_[static_cast<size_t>(u)][0];
+    const NodeId id = product_node_.at(u);
+    const TensorMeta& result = m_[static_cast<size_t>(id.value)][0];
+    Step step;
+    step.kind = Step::Kind::kProduct;
+    step.product = product.shape;
+    const auto bind = [&](ValueRef v, int* slot, int64_t* offset) {
+      *slot = SlotOf(Base(v));
+      *offset = OffsetBytes(v);
+      Touch(*slot);
+    };
+    bind(product.a, &step.a, &step.a_offset);
+    bind(product.b, &step.b, &step.b_offset);
+    workspace_users_.push_back({Now(), 0, AddTemporary(WorkspaceBytes(product.shape))});
+    for (const Member& m : unit.members) step.nodes.push_back(m.node);
+    const bool epilogue = unit.members.size() > 1 || product.bias.defined();
+    std::vector<ValueRef> outputs = OutputsOf(u, unit.members.size() > 1 ? id : NodeId{});
+    if (outputs.empty()) return Status::Ok();
+    if (epilogue) {
+      LowerOptions options;
+      options.product = {id, 0};
+      options.product_bias = product.bias;
+      options.product_bias_dims = product.bias_dims;
+      options.row_dim = product.row_dim;
+      for (int d = 0; d < product.row_dim; ++d) options.outside |= 1u << d;
+      TB_ASSIGN_OR_RETURN(LoweredUnit lowered, Lower(g_, m_, unit, outputs, options));
+      // The product's own values go where the only output goes, when that has its size; else into a block of their own.
+      int c = -1;
+      const TensorMeta& first = Meta(outputs[0]);
+      if (outputs.size() == 1 && first.dtype == result.dtype && first.sizes == result.sizes) c = SlotOf(outputs[0]);
+      else c = AddTemporary(Bytes(result));
+      Touch(c);
+      if (!(outputs.size() == 1 && outputs[0].node == id)) slots_[{id.value, 0}] = c;
+      step.c = c;
+      Bind(lowered, &step);
+      BindBands(product, unit, lowered, &step);
+    } else {
+      step.c = SlotOf({id, 0});
+      Touch(step.c);
+      step.name = std::string(Info(g_.node(id).op).name);
+    }
+    plan_->steps.push_back(std::move(step));
+    return Status::Ok();
+  }
+  // Where each buffer of the epilogue stands for a matrix of the batch, and how far one row is.
+  void BindBands(const ProductNode& product, const Unit& unit, const LoweredUnit& lowered, Step* step) const {
+    const auto rows = static_cast<size_t>(product.row_dim);
+    for (const BufferBinding& binding : lowered.buffers) {
+      std::vector<int64_t> offsets;
+      for (size_t i = 0; i < product.shape.c_batch.size(); ++i) {
+        const auto groups = static_cast<size_t>(product.groups);
+        int64_t total = static_cast<int64_t>(i % groups) * product.shape.m * binding.domain_strides[rows];
+        auto rest = static_cast<int64_t>(i / groups);
+        for (size_t d = rows; d-- > 0;) {
+          total += rest % unit.domain[d] * binding.domain_strides[d];
+          rest /= unit.domain[d];
+        }
+        offsets.push_back(total);
+      }
+      step->batch_offsets.push_back(std::move(offsets));
+      step->row_strides.push_back(binding.domain_strides[rows]);
+    }
+    if (lowered.row_loop >= 0) step->rows_cell = SizeCell(lowered.kernel, lowered.row_loop);
+  }
+
+  void AddOutputs() {
+    std::vector<int> taken;
+    for (ValueRef v : g_.outputs()) {
+      Place place = PlaceOf(v);
+      const Slot::Kind kind = plan_->slots[static_cast<size_t>(place.slot)].kind;
+      const bool shared = kind == Slot::Kind::kInput || kind == Slot::Kind::kConstant ||
+                          std::find(taken.begin(), taken.end(), place.slot) != taken.end();
+      if (shared) {
+        Step step;
+        step.kind = Step::Kind::kCopy;
+        step.name = "copy";
+        step.places = {place};
+        Touch(place.slot);
+        Slot slot;
+        slot.kind = Slot::Kind::kGiven;
+        step.results = {AddSlot(slot)};
+        place.slot = step.results[0];
+        place.meta.offset = -1;   // as the copy has it
+        plan_->steps.push_back(std::move(step));
+      }
+      taken.push_back(place.slot);
+      place.meta.weak = false;
+      plan_->outputs.push_back(std::move(place));
+    }
+  }
+
+  void LayOutArena() {
+    std::vector<ArenaBlock> arena;
+    std::vector<int> number(plan_->slots.size(), -1);
+    for (size_t s = 0; s < plan_->slots.size(); ++s) {
+      if (plan_->slots[s].kind != Slot::Kind::kArena || blocks_[s].first < 0) continue;
+      number[s] = static_cast<int>(arena.size());
+      arena.push_back(blocks_[s]);
+    }
+    for (const Heir& heir : candidates_) {
+      // Only now is it known whether something later still reads the input.
+      if (blocks_[static_cast<size_t>(heir.in)].last != heir.step || blocks_[static_cast<size_t>(heir.out)].first != heir.step) continue;
+      arena[static_cast<size_t>(number[static_cast<size_t>(heir.out)])].in_place_of = number[static_cast<size_t>(heir.in)];
+    }
+    const ArenaLayout layout = LayOut(arena);
+    plan_->arena_bytes = arena.empty() ? 0 : std::max<int64_t>(layout.bytes, 64);   // values without elements need an address too
+    for (size_t s = 0; s < plan_->slots.size(); ++s) {
+      if (number[s] >= 0) plan_->slots[s].offset = layout.offsets[static_cast<size_t>(number[s])];
+    }
+    for (const User& user : scratch_users_) {
+      plan_->steps[static_cast<size_t>(user.step)].scratch_offsets[static_cast<size_t>(user.index)] = plan_->slots[static_cast<size_t>(user.slot)].offset;
+    }
+    for (const User& user : workspace_users_) {
+      if (user.step < static_cast<int>(plan_->steps.size())) {
+        plan_->steps[static_cast<size_t>(user.step)].workspace_offset = plan_->slots[static_cast<size_t>(user.slot)].offset;
+      }
+    }
+  }
+
+  struct Heir {
+    int in, out, step;
+  };
+  struct User {
+    int step, index, slot;
+  };
+
+  const Graph& g_;
+  ValueMetas m_;
+  const PlanOptions& options_;
+  std::unique_ptr<Plan> plan_;
+  std::vector<Unit> units_;
+  std::vector<std::vector<ProductNode>> products_;   // by unit: none or one
+  std::map<int, NodeId> product_node_;
+  std::vector<std::vector<int>> readers_;            // by node that makes a base value
+  std::vector<int> unit_of_;
+  std::vector<char> is_output_;
+  std::map<std::pair<int32_t, int32_t>, int> slots_;
+  std::vector<ArenaBlock> blocks_;                   // by slot
+  std::vector<Heir> candidates_;
+  std::map<int, int> inherited_;
+  std::vector<User> scratch_users_, workspace_users_;
+};
+
+}  // namespace
+
+Result<ValueMetas> InferMetas(const Graph& graph, const std::vector<const TensorMeta*>& inputs) {
+  ValueMetas metas(graph.nodes().size());
+  size_t next = 0;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    if (node.op == Op::k_input) {
+      TensorMeta meta = *inputs[next++];
+      meta.weak = node.metas[0].weak;
+      metas[i] = {std::move(meta)};
+    } else if (node.op == Op::k_constant) {
+      metas[i] = node.metas;
+    } else {
+      std::vector<const TensorMeta*> operands;
+      for (ValueRef v : node.operands) {
+        operands.push_back(v.defined() ? &metas[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)] : nullptr);
+      }
+      TB_ASSIGN_OR_RETURN(metas[i], Infer(node.op, operands, node.attrs));
+    }
+  }
+  return metas;
+}
+
+Result<std::unique_ptr<Plan>> MakePlan(const Graph& graph, const std::vector<const TensorMeta*>& inputs, const PlanOptions& options) {
+  if (inputs.size() != graph.inputs().size()) {
+    return TypeError(Format("the graph takes %zu inputs, got %zu", graph.inputs().size(), inputs.size()));
+  }
+  TB_ASSIGN_OR_RETURN(ValueMetas metas, InferMetas(graph, inputs));
+  TB_ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan, Planner(graph, std::move(metas), options).Run());
+  for (const TensorMeta* meta : inputs) plan->inputs.push_back(*meta);
+  return plan;
+}
+
+std::string Print(const Graph& graph, const Plan& plan) {
+  const auto slot_text = [&](int slot) {
+    const Slot& s = plan.slots[static_cast<size_t>(slot)];
+    switch (s.kind) {
+      case Slot::Kind::kInput: return "input" + std::to_string(s.index);
+      case Slot::Kind::kConstant: return std::string("constant");
+      case Slot::Kind::kArena: return "arena+" + std::to_string(s.offset);
+      case Slot::Kind::kOutput: return "fresh" + std::to_string(slot);
+      case Slot::Kind::kGiven: return "given" + std::to_string(slot);
+    }
+    return std::string("?");
+  };
+  std::string text = "plan: arena " + std::to_string(plan.arena_bytes) + " bytes\n";
+  for (const Step& step : plan.steps) {
+    switch (step.kind) {
+      case Step::Kind::kKernel: text += "  kernel " + step.name; break;
+      case Step::Kind::kProduct: {
+        const ProductShape& s = step.product;
+        text += Format("  product %lld x %lld x %lld", static_cast<long long>(s.m), static_cast<long long>(s.n), static_cast<long long>(s.k));
+        if (s.a_batch.size() > 1) text += " batch " + std::to_string(s.a_batch.size());
+        text += " " + slot_text(step.a) + " " + slot_text(step.b) + " -> " + slot_text(step.c);
+        if (step.kernel) text += ", then " + step.name;
+        break;
+      }
+      case Step::Kind::kLibrary: text += "  library " + step.name; break;
+      case Step::Kind::kCopy: text += "  copy"; break;
+    }
+    for (const Pointer& p : step.pointers) {
+      const bool output = step.kernel->loops.buffers[static_cast<size_t>(p.cell)].output;
+      text += (output ? " -> " : " ") + slot_text(p.slot);
+    }
+    for (const Place& p : step.places) text += p.slot < 0 ? " none" : " " + slot_text(p.slot);
+    for (int r : step.results) text += " -> " + slot_text(r);
+    text += "   #";
+    for (NodeId id : step.nodes) text += " %" + std::to_string(id.value);
+    text += "\n";
+  }
+  text += "  return";
+  for (const Place& p : plan.outputs) text += " " + slot_text(p.slot);
+  (void)graph;
+  return text + "\n";
+}
+
+}  // namespace thirdbook
