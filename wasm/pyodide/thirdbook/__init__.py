@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 from . import _core, _torch, linalg, nn, random
+from ._api import (
+    SideEffectError,
+    Unsupported,
+    VerifyError,
+    compile,
+    config,
+    counters,
+    disable,
+    explain,
+    graph_break,
+    is_compiling,
+    report,
+    reset,
+)
 from ._core import Tensor
 from ._torch_alias import install_torch_alias
 
@@ -10,4 +24,22 @@ __version__ = _core.version
 
 globals().update(_torch.names())
 
-__all__ = ["Tensor", "install_torch_alias", "linalg", "nn", "random"]
+__all__ = [
+    "SideEffectError",
+    "Tensor",
+    "Unsupported",
+    "VerifyError",
+    "compile",
+    "config",
+    "counters",
+    "disable",
+    "explain",
+    "graph_break",
+    "install_torch_alias",
+    "is_compiling",
+    "linalg",
+    "nn",
+    "random",
+    "report",
+    "reset",
+]

@@ -1,0 +1,473 @@
+// Built-in functions and types that the tracer knows. See builtins.h.
+//
+// In: the callable object and its arguments. Out: a variable; *handled says whether this file knows the callable. Invariant: only callables of the tables
+// below ever run during tracing, and those change nothing outside of shadows.
+#include "interpret/builtins.h"
+
+#include <unordered_map>
+
+#include "python/tensor_object.h"
+
+namespace thirdbook {
+
+namespace {
+
+struct NameList {
+  const char* module;
+  const char* names;   // blank-separated
+};
+
+const NameList kProtocolNames[] = {
+    {"builtins", "all any sum min max sorted enumerate zip map filter reversed list tuple set frozenset dict divmod pow abs round"},
+    {"itertools", "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse groupby islice "
+                  "pairwise permutations product repeat starmap takewhile tee zip_longest"},
+    {"_functools", "reduce cmp_to_key"},
+    {"_operator", "lt le eq ne ge gt not_ truth is_ is_not abs add and_ floordiv index inv invert lshift mod mul matmul neg or_ pos pow rshift sub "
+                  "truediv xor concat contains countOf delitem getitem indexOf setitem iadd iand iconcat ifloordiv ilshift imod imul imatmul ior "
+                  "ipow irshift isub itruediv ixor"},
+    {"_collections", "deque OrderedDict defaultdict _count_elements"},
+    {"_bisect", "bisect_left bisect_right"},
+    {"math", "prod fsum sumprod dist hypot"},
+};
+
+const NameList kMutatingNames[] = {
+    {"_heapq", "heappush heappop heapify heapreplace heappushpop"},
+    {"_bisect", "insort_left insort_right"},
+    {"_collections", "_count_elements"},
+    {"_operator", "setitem delitem iadd iand iconcat ifloordiv ilshift imod imul imatmul ior ipow irshift isub itruediv ixor"},
+};
+
+const NameList kPureNames[] = {
+    {"builtins", "chr ord bin hex oct ascii abs divmod pow round int float str bool bytes complex range len hash"},
+    {"math", "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees erf erfc exp exp2 expm1 fabs factorial floor fma fmod "
+             "frexp gamma gcd isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p log2 modf nextafter perm pow radians "
+             "remainder sin sinh sqrt tan tanh trunc ulp isclose"},
+    {"_json", "encode_basestring encode_basestring_ascii"},
+    {"_struct", "pack unpack calcsize"},
+    {"_sre", "unicode_iscased unicode_tolower ascii_iscased ascii_tolower"},
+    {"unicodedata", "normalize category east_asian_width"},
+    {"binascii", "crc32 hexlify unhexlify"},
+    {"_string", "formatter_field_name_split"},
+};
+
+std::unordered_map<PyObject*, BuiltinClass>& Classes() {
+  static std::unordered_map<PyObject*, BuiltinClass> classes;
+  return classes;
+}
+
+void Fill(const NameList* lists, size_t count, BuiltinClass which) {
+  for (size_t i = 0; i < count; i++) {
+    PyRef module = PyRef::Steal(PyImport_ImportModule(lists[i].module));
+    if (!module) {
+      PyErr_Clear();
+      continue;
+    }
+    const char* p = lists[i].names;
+    while (*p != 0) {
+      const char* end = strchr(p, ' ');
+      std::string name = end != nullptr ? std::string(p, end) : std::string(p);
+      p = end != nullptr ? end + 1 : p + name.size();
+      if (name.empty()) continue;
+      PyObject* object = PyObject_GetAttrString(module.get(), name.c_str());
+      if (object == nullptr) {
+        PyErr_Clear();
+        continue;
+      }
+      Classes()[object] = which;   // kept for good
+    }
+  }
+}
+
+enum class Known : int {
+  kNone, kIsInstance, kIsSubclass, kLen, kGetAttr, kSetAttr, kDelAttr, kHasAttr, kIter, kNext, kRepr, kFormat, kPrint, kCallable, kHash, kVars,
+  kGlobals, kGraphBreak, kIsCompiling, kId, kType, kStr, kBool, kInt, kFloat, kSlice, kSuper, kObject, kBytes, kRange, kWarn, kStaticMethod, kImport,
+  kObjectNew, kAbs, kNewFunction, kSysExcInfo, kProperty
+};
+
+std::unordered_map<PyObject*, Known>& KnownTable() {
+  static std::unordered_map<PyObject*, Known> table;
+  return table;
+}
+
+void Know(PyObject* module, const char* name, Known known) {
+  PyObject* o = PyObject_GetAttrString(module, name);
+  if (o == nullptr) {
+    PyErr_Clear();
+    return;
+  }
+  KnownTable()[o] = known;
+}
+
+}  // namespace
+
+bool InitBuiltinTables() {
+  if (!KnownTable().empty()) return true;
+  Fill(kPureNames, std::size(kPureNames), BuiltinClass::kPure);
+  Fill(kProtocolNames, std::size(kProtocolNames), BuiltinClass::kProtocol);
+  Fill(kMutatingNames, std::size(kMutatingNames), BuiltinClass::kMutatesFirst);
+  PyRef builtins = PyRef::Steal(PyImport_ImportModule("builtins"));
+  if (!builtins) return false;
+  const std::pair<const char*, Known> rows[] = {
+      {"isinstance", Known::kIsInstance}, {"issubclass", Known::kIsSubclass}, {"len", Known::kLen}, {"getattr", Known::kGetAttr},
+      {"setattr", Known::kSetAttr}, {"delattr", Known::kDelAttr}, {"hasattr", Known::kHasAttr}, {"iter", Known::kIter}, {"next", Known::kNext},
+      {"repr", Known::kRepr}, {"format", Known::kFormat}, {"print", Known::kPrint}, {"callable", Known::kCallable}, {"hash", Known::kHash},
+      {"vars", Known::kVars}, {"globals", Known::kGlobals}, {"id", Known::kId}, {"type", Known::kType}, {"str", Known::kStr},
+      {"bool", Known::kBool}, {"int", Known::kInt}, {"float", Known::kFloat}, {"slice", Known::kSlice}, {"super", Known::kSuper},
+      {"object", Known::kObject}, {"bytes", Known::kBytes}, {"range", Known::kRange}, {"abs", Known::kAbs}};
+  for (const auto& [name, known] : rows) Know(builtins.get(), name, known);
+  PyRef core = PyRef::Steal(PyImport_ImportModule("thirdbook._core"));
+  if (core) {
+    Know(core.get(), "graph_break", Known::kGraphBreak);
+    Know(core.get(), "is_compiling", Known::kIsCompiling);
+  }
+  PyErr_Clear();
+  return true;
+}
+
+BuiltinClass ClassOf(PyObject* callable) {
+  auto it = Classes().find(callable);
+  return it != Classes().end() ? it->second : BuiltinClass::kUnknown;
+}
+
+bool ResultTypeIsFixed(PyObject* callable, PyTypeObject* result) {
+  if (result == &PyFloat_Type || result == &PyUnicode_Type || result == &PyBool_Type) {
+    return !(PyCFunction_Check(callable) && (strcmp(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, "pow") == 0 ||
+                                             strcmp(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, "abs") == 0));
+  }
+  return PyCFunction_Check(callable) || Py_TYPE(callable) == &PyMethodDescr_Type || PyType_Check(callable);
+}
+
+static bool IsNumberLike(Var v) {
+  return v->kind == VariableKind::kScalar || v->kind == VariableKind::kConst;
+}
+
+Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObject* kwnames, bool* handled) {
+  *handled = true;
+  size_t n = args.size() - (kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+  auto it = KnownTable().find(o);
+  Known known = it != KnownTable().end() ? it->second : Known::kNone;
+  bool plain = kwnames == nullptr;
+  switch (known) {
+    case Known::kIsInstance:
+      if (plain && n == 2) return IsInstance(args[0], args[1]);
+      break;
+    case Known::kIsSubclass:
+      if (plain && n == 2) return IsSubclass(args[0], args[1]);
+      break;
+    case Known::kLen:
+      if (plain && n == 1) return Length(args[0]);
+      break;
+    case Known::kGetAttr: {
+      if (!plain || n < 2 || n > 3) break;
+      PyObject* name = ConstValue(args[1]);
+      if (name == nullptr) return nullptr;
+      if (!PyUnicode_Check(name)) break;
+      PyObject* interned = Py_NewRef(name);
+      PyUnicode_InternInPlace(&interned);
+      keep_alive_.push_back(PyRef::Steal(interned));
+      Var v = GetAttr(args[0], interned);
+      if (v == nullptr && n == 3 && RaisedMatches(PyExc_AttributeError)) {
+        ClearFailure();
+        return args[2];
+      }
+      return v;
+    }
+    case Known::kHasAttr: {
+      if (!plain || n != 2) break;
+      PyObject* name = ConstValue(args[1]);
+      if (name == nullptr) return nullptr;
+      if (!PyUnicode_Check(name)) break;
+      PyObject* interned = Py_NewRef(name);
+      PyUnicode_InternInPlace(&interned);
+      keep_alive_.push_back(PyRef::Steal(interned));
+      Var v = GetAttr(args[0], interned);
+      if (v == nullptr && RaisedMatches(PyExc_AttributeError)) {
+        ClearFailure();
+        return Bool(false);
+      }
+      return v == nullptr ? nullptr : Bool(true);
+    }
+    case Known::kSetAttr:
+    case Known::kDelAttr: {
+      if (!plain || n != (known == Known::kSetAttr ? 3U : 2U)) break;
+      PyObject* name = ConstValue(args[1]);
+      if (name == nullptr) return nullptr;
+      if (!PyUnicode_Check(name)) break;
+      PyObject* interned = Py_NewRef(name);
+      PyUnicode_InternInPlace(&interned);
+      keep_alive_.push_back(PyRef::Steal(interned));
+      return SetAttr(args[0], interned, known == Known::kSetAttr ? args[2] : nullptr) ? None() : nullptr;
+    }
+    case Known::kIter:
+      if (plain && n == 1) return GetIter(args[0]);
+      if (plain && n == 2) return CallReal(o, args, nullptr);
+      break;
+    case Known::kNext: {
+      if (!plain || n < 1 || n > 2) break;
+      Var it_var = Look(args[0]);
+      Var v = Next(it_var);
+      if (v != nullptr || failure_ != Failure::kNone) {
+        if (v == nullptr && n == 2 && RaisedMatches(PyExc_StopIteration)) {
+          ClearFailure();
+          return args[1];
+        }
+        return v;
+      }
+      if (n == 2) return args[1];
+      std::vector<Var> stop_args;
+      if (it_var->generator != nullptr && generator_result_ != nullptr && !Look(generator_result_)->IsConst(Py_None)) stop_args.push_back(generator_result_);
+      return Raise(MakeException(PyExc_StopIteration, stop_args));
+    }
+    case Known::kRepr:
+      if (plain && n == 1) return Repr(args[0]);
+      break;
+    case Known::kFormat:
+      if (plain && (n == 1 || n == 2)) return Format(args[0], n == 2 ? args[1] : nullptr);
+      break;
+    case Known::kPrint: {
+      std::vector<Var> texts;
+      for (size_t i = 0; i < n; i++) {
+        Var a = Look(args[i]);
+        Var text = a->kind == VariableKind::kConst && PyUnicode_CheckExact(a->value.get()) ? a : Str(a);
+        if (text == nullptr) return nullptr;
+        texts.push_back(text);
+      }
+      std::vector<std::pair<PyRef, Var>> kwargs;
+      for (size_t i = n; i < args.size(); i++) {
+        PyObject* key = PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - n));
+        Var value = Look(args[i]);
+        if (strcmp(PyUnicode_AsUTF8(key), "file") == 0 && !value->IsConst(Py_None) &&
+            !(value->kind == VariableKind::kObject && strcmp(value->type->tp_name, "_io.TextIOWrapper") == 0)) {
+          return Break("print() to a file object", "only standard streams are modelled");
+        }
+        kwargs.emplace_back(PyRef::Borrow(key), value);
+      }
+      AddEffect(callable, std::move(texts), std::move(kwargs), "print");
+      return None();
+    }
+    case Known::kCallable: {
+      if (!plain || n != 1) break;
+      Var v = Look(args[0]);
+      static PyObject* call_name = PyUnicode_InternFromString("__call__");
+      if (v->type == &PyFunction_Type || v->type == &PyMethod_Type) return Bool(true);
+      return Bool(TypeLookup(v->type, call_name, true) != nullptr);
+    }
+    case Known::kHash: {
+      if (!plain || n != 1) break;
+      Var v = Look(args[0]);
+      if (v->kind == VariableKind::kConst || v->kind == VariableKind::kScalar) return CallPure(o, args, nullptr, true);
+      PyRef shadow = PyRef::Steal(ElementShadow(v));
+      if (!shadow) return RaiseFromPython();
+      if (v->kind == VariableKind::kNew && v->type->tp_hash == PyBaseObject_Type.tp_hash) return Break("hash() of a new object", "it is made of its address");
+      Py_hash_t hash = PyObject_Hash(shadow.get());
+      if (hash == -1 && PyErr_Occurred() != nullptr) return RaiseFromPython();
+      return ConstSteal(PyLong_FromSsize_t(hash));
+    }
+    case Known::kVars: {
+      if (!plain || n != 1) break;
+      static PyObject* dict_name = PyUnicode_InternFromString("__dict__");
+      return GetAttr(args[0], dict_name);
+    }
+    case Known::kGlobals:
+      if (plain && n == 0) return current_frame()->globals;
+      break;
+    case Known::kGraphBreak:
+      return Break("graph_break() is called", "the program asks for a break here");
+    case Known::kIsCompiling: return Bool(true);
+    case Known::kType: {
+      if (!plain || n != 1) return Break("a class is made with type(name, bases, dict)", "classes are made by CPython");
+      Var v = Look(args[0]);
+      if (v->kind == VariableKind::kTensor && v->value) return Fixed(reinterpret_cast<PyObject*>(Py_TYPE(v->value.get())));
+      if (v->kind == VariableKind::kTensor) return Fixed(reinterpret_cast<PyObject*>(TensorType));
+      return Fixed(reinterpret_cast<PyObject*>(v->type));
+    }
+    case Known::kStr:
+      if (plain && n == 0) return Const(PyUnicode_FromString(""));
+      if (plain && n == 1) return Str(args[0]);
+      return CallPure(o, args, kwnames, false);
+    case Known::kBool:
+      if (plain && n == 0) return Bool(false);
+      if (plain && n == 1) return ToBool(args[0]);
+      break;
+    case Known::kInt:
+    case Known::kFloat:
+    case Known::kAbs:
+    case Known::kBytes: {
+      if (plain && n == 1) {
+        Var v = Look(args[0]);
+        if (v->kind == VariableKind::kTensor) {
+          if (known == Known::kInt) return ReadNumber(v, &PyLong_Type);
+          if (known == Known::kFloat) return ReadNumber(v, &PyFloat_Type);
+          if (known == Known::kAbs) return CallMethod(v, "__abs__", {});
+        }
+        if (known == Known::kAbs && !IsNumberLike(v)) return CallMethod(v, "__abs__", {});
+        if (known == Known::kBytes && !IsNumberLike(v)) return CallReal(o, args, nullptr);
+        if (!IsNumberLike(v)) return CallReal(o, {v}, nullptr);
+        if (v->kind == VariableKind::kScalar && !v->value) {
+          PyTypeObject* want = known == Known::kInt ? &PyLong_Type : &PyFloat_Type;
+          if (known != Known::kAbs && v->type == want) return v;
+          if (known == Known::kFloat && (v->type == &PyLong_Type || v->type == &PyBool_Type)) {
+            Source s{SourceKind::kCall};
+            s.object = ObjectOf(o);
+            s.operands = {v->source};
+            s.name = "float";
+            return Scalar(&PyFloat_Type, sources_.Intern(std::move(s)), nullptr);
+          }
+        }
+      }
+      return CallPure(o, args, kwnames, true);
+    }
+    case Known::kRange: {
+      for (Var a : args) {
+        Var v = Look(a);
+        if (!IsNumberLike(v)) {
+          v = CallMethod(v, "__index__", {});
+          if (v == nullptr) return nullptr;
+        }
+        if (ConstValue(v) == nullptr) return nullptr;
+      }
+      return CallPure(o, args, kwnames, false);
+    }
+    case Known::kSlice: {
+      if (!plain || n < 1 || n > 3) break;
+      Var v = New(&PySlice_Type);
+      v->items = {n == 1 ? None() : args[0], n == 1 ? args[0] : args[1], n == 3 ? args[2] : None()};
+      return v;
+    }
+    case Known::kSuper: {
+      if (!plain || n != 2) return Break("super() without arguments is called in an unusual place");
+      Var v = New(&PySuper_Type);
+      v->items = {args[0], args[1]};
+      return v;
+    }
+    case Known::kObject:
+      if (args.empty()) return New(&PyBaseObject_Type);
+      break;
+    case Known::kId: return Break("id() is called", "an address is not known before the object exists");
+    default: break;
+  }
+  switch (ClassOf(o)) {
+    case BuiltinClass::kPure: {
+      bool constants = true;
+      for (Var a : args) {
+        Var v = Look(a);
+        if (!IsNumberLike(v) && TryConst(v) == nullptr) constants = false;
+      }
+      if (constants) return CallPure(o, args, kwnames, true);
+      for (Var a : args) {
+        if (Look(a)->kind == VariableKind::kTensor) {
+          return Break(std::string("a tensor is given to the built-in function ") + Describe(callable) + "()", "its value is needed at once",
+                       "use the tensor library's function of that name");
+        }
+      }
+      return CallReal(o, args, kwnames);
+    }
+    case BuiltinClass::kProtocol: {
+      Var v = CallReal(o, args, kwnames);
+      if (v != nullptr && v->kind == VariableKind::kNew && v->value && PyIter_Check(v->value.get()) && v->construct_callable == nullptr) {
+        v->construct_callable = callable;
+        v->construct_args.assign(args.begin(), args.begin() + static_cast<long>(n));
+        for (size_t i = n; i < args.size(); i++) {
+          v->construct_kwargs.emplace_back(PyRef::Borrow(PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - n))), args[i]);
+        }
+      }
+      return v;
+    }
+    case BuiltinClass::kMutatesFirst: {
+      if (args.empty()) break;
+      Var target = Look(args[0]);
+      if (IsContainer(target)) {
+        if (!EnsureShadow(target)) return nullptr;
+        NoteContents(target, PyCFunction_Check(o) ? reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name : "call", "");
+      }
+      return CallReal(o, args, kwnames);
+    }
+    default: break;
+  }
+  *handled = false;
+  return nullptr;
+}
+
+Var Trace::IsInstance(Var object, Var classes) {
+  object = Look(object);
+  classes = Look(classes);
+  if (classes->kind == VariableKind::kNew && classes->type == &PyTuple_Type) {
+    for (Var c : classes->items) {
+      Var one = IsInstance(object, c);
+      if (one == nullptr || one->IsConst(Py_True)) return one;
+    }
+    return Bool(false);
+  }
+  if (classes->kind == VariableKind::kObject && PyTuple_CheckExact(classes->value.get())) {
+    std::vector<Var> items;
+    if (!Iterate(classes, &items)) return nullptr;
+    return IsInstance(object, NewTuple(items));
+  }
+  PyTypeObject* type = object->kind == VariableKind::kTensor && object->value ? Py_TYPE(object->value.get())
+                       : object->kind == VariableKind::kTensor                ? TensorType
+                                                                              : object->type;
+  if (classes->kind != VariableKind::kObject) return Break("isinstance() with classes of an unusual kind", Describe(classes));
+  PyObject* cls = classes->value.get();
+  if (PyType_Check(cls)) {
+    if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls)) != 0) return Bool(true);
+    if (Py_TYPE(cls) == &PyType_Type) return Bool(false);
+    static PyObject* check = PyUnicode_InternFromString("__instancecheck__");
+    PyObject* hook = TypeLookup(Py_TYPE(cls), check, true);
+    if (hook != nullptr && PyFunction_Check(hook)) {
+      // ABCs of the standard library answer by type, without user code; others are traced.
+      if (strcmp(Py_TYPE(cls)->tp_name, "ABCMeta") != 0 && strcmp(Py_TYPE(cls)->tp_name, "_ProtocolMeta") != 0) {
+        return Call(Fixed(hook), {classes, object});
+      }
+      return IsSubclass(Fixed(reinterpret_cast<PyObject*>(type)), classes);
+    }
+    return Bool(false);
+  }
+  if (strcmp(Py_TYPE(cls)->tp_name, "typing.Union") == 0 || strcmp(Py_TYPE(cls)->tp_name, "types.UnionType") == 0) {
+    PyRef arguments = PyRef::Steal(PyObject_GetAttrString(cls, "__args__"));
+    if (!arguments) return RaiseFromPython();
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments.get()); i++) {
+      Var one = IsInstance(object, Fixed(PyTuple_GET_ITEM(arguments.get(), i)));
+      if (one == nullptr || one->IsConst(Py_True)) return one;
+    }
+    return Bool(false);
+  }
+  return Break("isinstance() with classes of an unusual kind", Describe(classes));
+}
+
+Var Trace::IsSubclass(Var cls, Var classes) {
+  cls = Look(cls);
+  classes = Look(classes);
+  if (classes->kind == VariableKind::kNew && classes->type == &PyTuple_Type) {
+    for (Var c : classes->items) {
+      Var one = IsSubclass(cls, c);
+      if (one == nullptr || one->IsConst(Py_True)) return one;
+    }
+    return Bool(false);
+  }
+  if (cls->kind != VariableKind::kObject || classes->kind != VariableKind::kObject || !PyType_Check(cls->value.get()) ||
+      !PyType_Check(classes->value.get())) {
+    return Break("issubclass() of an unusual kind");
+  }
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls->value.get());
+  PyObject* other = classes->value.get();
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(other)) != 0) return Bool(true);
+  if (Py_TYPE(other) == &PyType_Type) return Bool(false);
+  if (strcmp(Py_TYPE(other)->tp_name, "ABCMeta") == 0) {
+    // Asking an ABC runs __subclasshook__; those of collections.abc and numbers only look at the type.
+    PyRef module = PyRef::Steal(PyObject_GetAttrString(other, "__module__"));
+    PyRef hook = PyRef::Steal(PyObject_GetAttrString(other, "__subclasshook__"));
+    PyErr_Clear();
+    bool standard = module && PyUnicode_Check(module.get()) &&
+                    (strncmp(PyUnicode_AsUTF8(module.get()), "collections", 11) == 0 || strcmp(PyUnicode_AsUTF8(module.get()), "numbers") == 0 ||
+                     strcmp(PyUnicode_AsUTF8(module.get()), "os") == 0 || strcmp(PyUnicode_AsUTF8(module.get()), "contextlib") == 0);
+    bool no_hook = hook && PyCFunction_Check(hook.get());
+    if (standard || no_hook) {
+      int answer = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), other);
+      if (answer < 0) return RaiseFromPython();
+      return Bool(answer == 1);
+    }
+  }
+  return Break(std::string("issubclass() asks the metaclass of ") + reinterpret_cast<PyTypeObject*>(other)->tp_name);
+}
+
+}  // namespace thirdbook

@@ -1,0 +1,21 @@
+// Which built-in callables the tracer knows, and how. See builtins.cc.
+#pragma once
+
+#include "interpret/trace.h"
+
+namespace thirdbook {
+
+enum class FunctionPart : int32_t { kDefaults, kKwdefaults, kMethodSelf, kMethodFunction, kCode, kClosure = 100 /* + index */ };
+
+enum class BuiltinClass : uint8_t {
+  kUnknown,
+  kPure,         // real call on constants or symbolic numbers and text
+  kProtocol,     // real call on shadows: speaks only the object protocol
+  kMutatesFirst, // the same, and changes its first argument (heapq, bisect.insort)
+};
+BuiltinClass ClassOf(PyObject* callable);
+
+// Whether a pure callable gives this type for all arguments of the types given (so that the result's type needs no guard).
+bool ResultTypeIsFixed(PyObject* callable, PyTypeObject* result);
+
+}  // namespace thirdbook

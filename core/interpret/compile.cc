@@ -1,0 +1,283 @@
+// From a frame to a cache entry: trace, emit, guard. The list of stages is CompileFrame at the end.
+//
+// In: a frame at its start. Out: an entry (guards and a rewritten code object), or the decision to run the frame as it is. Invariant: attempts leave no trace in
+// the world; an attempt that cannot be finished says before which root instruction the next one has to stop.
+#include "interpret/compile.h"
+
+#include "interpret/emit.h"
+#include "interpret/guard_program.h"
+#include "interpret/record.h"
+#include "python/graph_object.h"
+#include "python/tensor_object.h"
+
+namespace thirdbook {
+
+namespace {
+
+constexpr int kMaxAttempts = 30;
+
+class TracedEntry : public CacheEntry {
+ public:
+  TracedEntry(std::shared_ptr<GuardProgram> guards, PyRef code, std::shared_ptr<CompilationRecord> record)
+      : guards_(std::move(guards)), code_(std::move(code)), record_(std::move(record)) {}
+  bool Check(const FrameView& frame) override {
+    bool holds = guards_->Check(frame);
+    if (holds && record_->has_writes) TracerCounters().replays++;
+    return holds;
+  }
+  std::string FailureReason(const FrameView& frame) override { return guards_->Explain(frame); }
+  PyCodeObject* replacement() const override { return reinterpret_cast<PyCodeObject*>(code_.get()); }
+  PyObject* Report() const override { return record_->ToDict(); }
+
+ private:
+  std::shared_ptr<GuardProgram> guards_;
+  PyRef code_;
+  std::shared_ptr<CompilationRecord> record_;
+};
+
+bool BoolOption(const CompileOptions& options, const char* name) {
+  if (options.config == nullptr) return false;
+  PyRef value = PyRef::Steal(PyObject_GetAttrString(options.config, name));
+  if (!value) {
+    PyErr_Clear();
+    return false;
+  }
+  return value.get() == Py_True;
+}
+
+Backend BackendOption(const CompileOptions& options) {
+  PyRef value = options.config != nullptr ? PyRef::Steal(PyObject_GetAttrString(options.config, "backend")) : PyRef();
+  PyErr_Clear();
+  if (value && PyUnicode_Check(value.get())) {
+    const char* text = PyUnicode_AsUTF8(value.get());
+    if (strcmp(text, "eager") == 0 || strcmp(text, "reference") == 0) return Backend::kReference;
+    if (strcmp(text, "webgpu") == 0) return Backend::kWebGpu;
+  }
+  return Backend::kWasm;
+}
+
+// Aliasing premises that hold for the whole trace: what was written is no other object that was reached another way.
+void AddAliasGuards(Trace& t) {
+  std::vector<Var> written;
+  for (Write& w : t.writes()) {
+    if (w.kind != Write::Kind::kEffect && w.target->source.defined()) written.push_back(w.target);
+  }
+  auto fixed = [&](Var v) { return t.sources().at(v->source).kind == SourceKind::kObject; };
+  for (size_t i = 0; i < written.size(); i++) {
+    for (Var other : t.existing()) {
+      if (other == written[i] || other->forward != nullptr || other->kind != VariableKind::kObject || other->type != written[i]->type) continue;
+      if (fixed(other) && fixed(written[i])) continue;
+      bool earlier = false;
+      for (size_t k = 0; k < i; k++) earlier = earlier || written[k] == other;
+      if (earlier) continue;
+      Guard g{GuardKind::kDistinct, written[i]->source, other->source};
+      t.guards().Add(std::move(g));
+    }
+  }
+  for (TensorBase* base : t.WrittenInputs()) {
+    for (Var other : t.existing()) {
+      if (other == base->input || other->forward != nullptr || other->kind != VariableKind::kTensor || !other->source.defined()) continue;
+      Guard g{GuardKind::kStorage, base->input->source, other->source};
+      t.guards().Add(std::move(g));
+    }
+  }
+}
+
+void FillGraphRecord(CompilationRecord& record, PyObject* graph_object) {
+  record.graph_object = PyRef::Borrow(graph_object);
+}
+
+PyObject* UnsupportedError() {
+  static PyObject* error = nullptr;
+  if (error == nullptr) {
+    PyRef module = PyRef::Steal(PyImport_ImportModule("thirdbook._errors"));
+    if (module) error = PyObject_GetAttrString(module.get(), "Unsupported");
+    if (error == nullptr) {
+      PyErr_Clear();
+      error = Py_NewRef(PyExc_RuntimeError);
+    }
+  }
+  return error;
+}
+
+void RaiseUnsupported(const BreakReason& reason) {
+  std::string text = reason.reason;
+  for (size_t i = reason.stack.size(); i-- > 0;) {
+    text += "\n  at " + reason.functions[i] + " (" + reason.stack[i].file + ":" + std::to_string(reason.stack[i].line) + ")";
+  }
+  if (!reason.explanation.empty()) text += "\n  explanation: " + reason.explanation;
+  if (!reason.hint.empty()) text += "\n  hint: " + reason.hint;
+  PyErr_SetString(UnsupportedError(), text.c_str());
+}
+
+}  // namespace
+
+TraceCounters& TracerCounters() {
+  static TraceCounters counters;
+  return counters;
+}
+
+RunResult Trace::RunRoot() {
+  PyCodeObject* code = frame_.code;
+  root_.code = code;
+  root_.parts = PartsOf(code);
+  root_.is_root = true;
+  if (root_.parts == nullptr) {
+    PyErr_Clear();
+    Break("a code object that cannot be read");
+    break_.skip_frame = true;
+    return RunResult::kFailed;
+  }
+  const CodeParts& parts = *root_.parts;
+  root_.locals.assign(parts.locals.size(), nullptr);
+  int free_index = 0;
+  for (size_t i = 0; i < parts.locals.size(); i++) {
+    const char* name = PyUnicode_AsUTF8(parts.locals[i]);
+    if ((parts.local_kinds[i] & kLocalFree) != 0) {
+      Source s{SourceKind::kClosureCell, free_index};
+      s.name = name;
+      root_.locals[i] = Lazy(PyTuple_GET_ITEM(frame_.closure, free_index), sources_.Intern(std::move(s)));
+      free_index++;
+    } else if (frame_.locals[i] != nullptr) {
+      Source s{SourceKind::kLocal, static_cast<int32_t>(i)};
+      s.name = name;
+      root_.locals[i] = Lazy(frame_.locals[i], sources_.Intern(std::move(s)));
+    }
+  }
+  root_.globals = Fixed(frame_.globals);
+  frame_stack_.push_back(&root_);
+  RunResult result = Run(root_);
+  frame_stack_.pop_back();
+  if (result == RunResult::kReturned) result_ = returned_;
+  return result;
+}
+
+CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& options, const EntryList& earlier, std::unique_ptr<CacheEntry>* out) {
+  InitBuiltinTables();
+  auto record = std::make_shared<CompilationRecord>(frame);
+  for (const auto& entry : earlier) {
+    std::string reason = entry->FailureReason(frame);
+    if (!reason.empty()) record->trigger = reason;
+  }
+  bool fullgraph = BoolOption(options, "fullgraph");
+  auto skip = [&](const std::string& reason) {
+    record->status = "skipped";
+    record->skip_reason = reason;
+    AddRecord(record);
+    return CompileOutcome::kSkip;
+  };
+  int break_at = -1;
+  BreakReason reason;
+  Trace* previous = current_trace;
+  for (int attempt = 0; attempt < kMaxAttempts; attempt++) {
+    Trace trace(frame, break_at, false);
+    current_trace = &trace;
+    RunResult result = trace.RunRoot();
+    bool stopped = result != RunResult::kReturned;
+    if (stopped && !trace.reached_break()) {
+      // Where must the next attempt stop?
+      int step = trace.root_step();
+      BreakReason why = trace.break_reason();
+      if (trace.failure() == Failure::kFatal) {
+        current_trace = previous;
+        return CompileOutcome::kError;
+      }
+      if (trace.failure() == Failure::kRaise) {
+        Var raised = trace.TakeRaised();
+        step = raised->raise_step;
+        why = BreakReason{};
+        why.leaves_by_exception = true;
+        why.reason = std::string("an exception leaves the function (") + raised->type->tp_name + ")";
+        why.explanation = "the instruction that raises it runs as it is, so that traceback and context are CPython's";
+      }
+      current_trace = previous;
+      if (why.skip_frame || (break_at >= 0 && step >= break_at)) return skip(why.reason);
+      if (fullgraph && !why.leaves_by_exception) {
+        RaiseUnsupported(why);
+        record->status = "error";
+        record->breaks.push_back(why);
+        AddRecord(record);
+        return CompileOutcome::kError;
+      }
+      reason = why;
+      break_at = step;
+      continue;
+    }
+    PyRef placeholder = PyRef::Steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+    Emitter emitter(trace, placeholder.get());
+    if (!emitter.Run()) {
+      int step = emitter.retry_step();
+      std::string why = emitter.why();
+      if (trace.failure() == Failure::kFatal) {
+        current_trace = previous;
+        return CompileOutcome::kError;
+      }
+      current_trace = previous;
+      PyErr_Clear();
+      if (step < 0 || (break_at >= 0 && step >= break_at) || (break_at < 0 && step > trace.root_step())) return skip(why);
+      if (fullgraph) {
+        reason = BreakReason{};
+        reason.reason = why;
+        RaiseUnsupported(reason);
+        return CompileOutcome::kError;
+      }
+      reason = BreakReason{};
+      reason.reason = why;
+      reason.explanation = "the object cannot be made again after the graph, so it is made by the real instruction";
+      break_at = step;
+      continue;
+    }
+    AddAliasGuards(trace);
+    Graph graph = trace.graph();
+    PyRef graph_object;
+    if (emitter.needs_graph()) {
+      graph.set_outputs(emitter.outputs());
+      graph_object = PyRef::Steal(MakeGraphObject(std::move(graph), BackendOption(options)));
+      if (!graph_object) {
+        PyErr_Clear();
+        current_trace = previous;
+        return skip("the graph cannot be made ready to run");
+      }
+      emitter.SetGraphCallable(graph_object.get());
+      TracerCounters().graphs++;
+    }
+    PyRef code = PyRef::Steal(reinterpret_cast<PyObject*>(emitter.TakeCode()));
+    if (!code) {
+      PyRef error = PyRef::Steal(PyErr_GetRaisedException());
+      PyRef text = error ? PyRef::Steal(PyObject_Str(error.get())) : PyRef();
+      current_trace = previous;
+      return skip(std::string("internal: the rewritten code is refused: ") + (text ? PyUnicode_AsUTF8(text.get()) : "?"));
+    }
+    record->status = "compiled";
+    record->has_writes = !trace.writes().empty();
+    if (graph_object) FillGraphRecord(*record, graph_object.get());
+    std::string settled = "return";
+    if (trace.reached_break()) {
+      if (!reason.leaves_by_exception) TracerCounters().breaks++;
+      const Instruction& i = trace.root().parts->image.instructions[static_cast<size_t>(trace.root().pc)];
+      if (reason.stack.empty()) {
+        Site site;
+        site.file = PyUnicode_AsUTF8(frame.code->co_filename);
+        site.line = i.position.line;
+        reason.stack.push_back(site);
+        reason.functions.push_back(PyUnicode_AsUTF8(frame.code->co_qualname));
+      }
+      settled = (reason.leaves_by_exception ? "exception at line " : "break at line ") + std::to_string(i.position.line);
+      record->breaks.push_back(reason);
+    }
+    for (Mutation& row : trace.ledger().mutable_rows()) row.settled_at = settled;
+    record->ledger = trace.ledger().rows();
+    record->rewritten = code;
+    record->roles = emitter.roles();
+    auto guards = std::make_shared<GuardProgram>(trace.sources(), trace.guards().guards(), trace.objects());
+    record->guards = guards;
+    AddRecord(record);
+    *out = std::make_unique<TracedEntry>(guards, code, record);
+    current_trace = previous;
+    return CompileOutcome::kCompiled;
+  }
+  current_trace = previous;
+  return skip("no end after " + std::to_string(kMaxAttempts) + " attempts");
+}
+
+}  // namespace thirdbook

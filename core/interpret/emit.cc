@@ -1,0 +1,538 @@
+// Phases of code generation, constants and sources. See emit.h.
+#include "interpret/emit.h"
+
+#include "interpret/builtins.h"
+#include "python/tensor_object.h"
+
+namespace thirdbook {
+
+Emitter::Emitter(Trace& trace, PyObject* placeholder) : t_(trace), root_(trace.root()), placeholder_(placeholder) {
+  const CodeParts& original = *root_.parts;
+  parts_.consts = PySequence_List(original.consts);
+  parts_.names = PySequence_List(original.names);
+  PyCodeObject* code = root_.code;
+  argument_slots_ = code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0 ? 1 : 0) +
+                    ((code->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
+  for (uint8_t kind : original.local_kinds) {
+    if ((kind & kLocalFree) != 0) {
+      nfree_++;
+    } else {
+      nonfree_++;
+    }
+  }
+}
+
+bool Emitter::Fail(Var v, const std::string& why) {
+  return Fail(v->raised && v->raise_step >= 0 ? v->raise_step : v->step, why);
+}
+
+bool Emitter::Fail(int step, const std::string& why) {
+  retry_step_ = step;
+  why_ = why;
+  return false;
+}
+
+// ---- constants, names, temporaries -------------------------------------------------------------------------------------------
+
+int32_t Emitter::ConstIndex(PyObject* o) {
+  auto it = const_index_.find(o);
+  if (it != const_index_.end()) return it->second;
+  int32_t index = static_cast<int32_t>(PyList_GET_SIZE(parts_.consts));
+  PyList_Append(parts_.consts, o);
+  const_index_[o] = index;
+  return index;
+}
+
+void Emitter::LoadConst(PyObject* o) { Op(Opcode::LOAD_CONST, ConstIndex(o)); }
+
+int32_t Emitter::NameIndex(PyObject* name) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(parts_.names); i++) {
+    if (PyUnicode_Compare(PyList_GET_ITEM(parts_.names, i), name) == 0) return static_cast<int32_t>(i);
+  }
+  PyObject* interned = Py_NewRef(name);
+  PyUnicode_InternInPlace(&interned);
+  PyList_Append(parts_.names, interned);
+  Py_DECREF(interned);
+  return static_cast<int32_t>(PyList_GET_SIZE(parts_.names)) - 1;
+}
+
+int32_t Emitter::NameIndex(const char* name) { return NameIndex(PyRef::Steal(PyUnicode_InternFromString(name)).get()); }
+
+int32_t Emitter::NewTemp() { return nonfree_ + temps_++; }
+
+// ---- what is needed ----------------------------------------------------------------------------------------------------------
+
+void Emitter::CountSource(SourceId s) {
+  if (static_cast<size_t>(t_.sources().size()) > source_uses_.size()) {
+    source_uses_.resize(static_cast<size_t>(t_.sources().size()), 0);
+    source_slot_.resize(static_cast<size_t>(t_.sources().size()), -1);
+  }
+  if (source_uses_[static_cast<size_t>(s.value)]++ > 0) return;
+  for (SourceId operand : t_.sources().at(s).operands) CountSource(operand);
+}
+
+bool Emitter::DependsOnGraph(SourceId s) {
+  const Source& source = t_.sources().at(s);
+  if (source.kind == SourceKind::kGraphTensor) return true;
+  for (SourceId operand : source.operands) {
+    if (DependsOnGraph(operand)) return true;
+  }
+  // Text and numbers of input tensors are read after the graph has accepted its inputs, before anything is written.
+  return false;
+}
+
+void Emitter::CollectFrom(Var v) {
+  if (v == nullptr) return;
+  while (v->forward != nullptr) v = v->forward;
+  if (v->kind == VariableKind::kNull || v->kind == VariableKind::kConst || !seen_.insert(v).second) return;
+  needed_.push_back(v);
+  switch (v->kind) {
+    case VariableKind::kLazy:
+    case VariableKind::kScalar:
+    case VariableKind::kObject: CountSource(v->source); return;
+    case VariableKind::kTensor: {
+      TensorBase* base = v->tensor->base;
+      if (v->source.defined()) CountSource(v->source);
+      if (base->input != nullptr) {
+        if (base->input != v) CollectFrom(base->input);
+      } else if (!base->escapes_emitted) {
+        base->escapes_emitted = true;
+        output_bases_.push_back(base);
+        outputs_.push_back(base->current);
+      }
+      return;
+    }
+    default: break;
+  }
+  auto shadow_items = [&](PyObject* shadow) {
+    if (shadow == nullptr) return;
+    if (PyDict_Check(shadow)) {
+      PyRef items = PyRef::Steal(PyDict_Items(shadow));
+      for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); i++) {
+        PyObject* pair = PyList_GET_ITEM(items.get(), i);
+        CollectFrom(t_.FromShadow(PyTuple_GET_ITEM(pair, 0)));
+        CollectFrom(t_.FromShadow(PyTuple_GET_ITEM(pair, 1)));
+      }
+      return;
+    }
+    PyRef items = PyRef::Steal(PySequence_Tuple(shadow));
+    for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(items.get()); i++) CollectFrom(t_.FromShadow(PyTuple_GET_ITEM(items.get(), i)));
+    PyErr_Clear();
+  };
+  for (Var item : v->items) CollectFrom(item);
+  if (v->shadow && v->type != &PyTuple_Type) shadow_items(v->shadow.get());
+  for (auto& [name, value] : v->attributes) CollectFrom(value);
+  if (v->function != nullptr) {
+    FunctionState& f = *v->function;
+    for (Var part : {f.globals, f.defaults, f.kwdefaults, f.annotate, f.annotations, f.type_params}) CollectFrom(part);
+    for (Var cell : f.closure) CollectFrom(cell);
+  }
+  CollectFrom(v->dict_of);
+  if (v->construct_callable != nullptr && !v->advanced) {
+    CollectFrom(v->construct_callable);
+    for (Var arg : v->construct_args) CollectFrom(arg);
+    for (auto& [name, arg] : v->construct_kwargs) CollectFrom(arg);
+  } else if (v->value && PyIter_Check(v->value.get())) {
+    PyRef reduced = PyRef::Steal(PyObject_CallMethod(v->value.get(), "__reduce__", nullptr));
+    PyErr_Clear();
+    if (reduced && PyTuple_Check(reduced.get()) && PyTuple_GET_SIZE(reduced.get()) >= 2) {
+      keep_.push_back(reduced);
+      PyObject* args = PyTuple_GET_ITEM(reduced.get(), 1);
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) CollectFrom(t_.FromShadow(PyTuple_GET_ITEM(args, i)));
+      t_.ClearFailure();
+    }
+  }
+}
+
+void Emitter::Collect() {
+  for (Var snapshot : t_.graph_scalars()) CollectFrom(snapshot);
+  for (Write& w : t_.writes()) {
+    CollectFrom(w.target);
+    switch (w.kind) {
+      case Write::Kind::kAttribute: {
+        bool deleted;
+        CollectFrom(w.target->FindAttribute(w.name.get(), &deleted));
+        break;
+      }
+      case Write::Kind::kCell: {
+        for (auto& [name, value] : w.target->attributes) CollectFrom(value);
+        break;
+      }
+      case Write::Kind::kContents:
+        for (DeltaCall& call : w.target->delta) {
+          for (Var arg : call.args) CollectFrom(arg);
+        }
+        if (w.target->shadow) {
+          PyObject* shadow = w.target->shadow.get();
+          PyRef items = PyRef::Steal(PyDict_Check(shadow) ? PyDict_Values(shadow) : PySequence_List(shadow));
+          for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); i++) CollectFrom(t_.FromShadow(PyList_GET_ITEM(items.get(), i)));
+          if (PyDict_Check(shadow)) {
+            PyRef keys = PyRef::Steal(PyDict_Keys(shadow));
+            for (Py_ssize_t i = 0; keys && i < PyList_GET_SIZE(keys.get()); i++) CollectFrom(t_.FromShadow(PyList_GET_ITEM(keys.get(), i)));
+          }
+        }
+        break;
+      case Write::Kind::kEffect:
+        for (Var arg : w.args) CollectFrom(arg);
+        for (auto& [name, arg] : w.kwargs) CollectFrom(arg);
+        break;
+    }
+  }
+  if (t_.reached_break()) {
+    for (Var v : root_.stack) CollectFrom(v);
+    for (Var v : root_.locals) CollectFrom(v);
+    for (Var v : root_.handled) CollectFrom(v);
+  } else {
+    CollectFrom(t_.result());
+  }
+}
+
+// ---- sources -------------------------------------------------------------------------------------------------------------------
+
+void Emitter::EmitSource(SourceId id) {
+  int32_t& slot = source_slot_[static_cast<size_t>(id.value)];
+  if (slot >= 0) {
+    Op(Opcode::LOAD_FAST, slot);
+    return;
+  }
+  const Source& s = t_.sources().at(id);
+  bool leaf = s.kind == SourceKind::kLocal || s.kind == SourceKind::kClosureCell || s.kind == SourceKind::kObject || s.kind == SourceKind::kGraphTensor;
+  EmitSourceBody(s);
+  if (!leaf && source_uses_[static_cast<size_t>(id.value)] > 1) {
+    slot = NewTemp();
+    Op(Opcode::COPY, 1);
+    Op(Opcode::STORE_FAST, slot);
+  }
+}
+
+void Emitter::EmitSourceBody(const Source& s) {
+  auto operand = [&](size_t i) { EmitSource(s.operands[i]); };
+  static PyObject* object_getattribute = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__getattribute__");
+  switch (s.kind) {
+    case SourceKind::kLocal: Op(Opcode::LOAD_FAST, s.detail); break;
+    case SourceKind::kClosureCell: Op(Opcode::LOAD_FAST, CodeBuilder::FreeSlot(s.detail)); break;
+    case SourceKind::kObject: LoadConst(t_.object(s.object)); break;
+    case SourceKind::kCellContents: {
+      const Source& cell = t_.sources().at(s.operands[0]);
+      if (cell.kind == SourceKind::kClosureCell) {
+        Op(Opcode::LOAD_DEREF, CodeBuilder::FreeSlot(cell.detail));
+      } else {
+        operand(0);
+        Op(Opcode::LOAD_ATTR, NameIndex("cell_contents") << 1);
+      }
+      break;
+    }
+    case SourceKind::kAttribute: {
+      if (s.detail == 3) {   // an object whose class has attribute access of its own
+        CallConst(object_getattribute);
+        operand(0);
+        LoadConst(t_.object(s.object));
+        Op(Opcode::CALL, 2);
+        break;
+      }
+      operand(0);
+      Op(Opcode::LOAD_ATTR, NameIndex(s.name.c_str()) << 1);
+      break;
+    }
+    case SourceKind::kTypeAttribute:
+      operand(0);
+      Op(Opcode::LOAD_ATTR, NameIndex(s.name.c_str()) << 1);
+      break;
+    case SourceKind::kItem: {
+      const Source& container = t_.sources().at(s.operands[0]);
+      const Source& key = t_.sources().at(s.operands[1]);
+      if (container.kind == SourceKind::kObject && key.kind == SourceKind::kObject && PyUnicode_CheckExact(t_.object(key.object)) &&
+          (t_.object(container.object) == t_.frame_view().globals || t_.object(container.object) == t_.frame_view().builtins)) {
+        Op(Opcode::LOAD_GLOBAL, NameIndex(t_.object(key.object)) << 1);
+        break;
+      }
+      PyTypeObject* type = t_.SourceType(s.operands[0]);
+      PyTypeObject* base = BaseContainer(type);
+      bool exact = type == nullptr || base == type || type == &PyTuple_Type || type == &PyDict_Type;
+      if (!exact) {
+        if (base == nullptr) base = &PyTuple_Type;
+        PyRef method = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), "__getitem__"));
+        CallConst(method.get());
+        operand(0);
+        operand(1);
+        Op(Opcode::CALL, 2);
+        break;
+      }
+      operand(0);
+      operand(1);
+      Op(Opcode::BINARY_OP, 26);
+      break;
+    }
+    case SourceKind::kLength: {
+      PyTypeObject* type = t_.SourceType(s.operands[0]);
+      PyTypeObject* base = BaseContainer(type);
+      if (type != nullptr && base != type && type != &PyTuple_Type) {
+        PyRef method = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base != nullptr ? base : &PyTuple_Type), "__len__"));
+        CallConst(method.get());
+      } else {
+        CallConst(PyDict_GetItemString(PyEval_GetBuiltins(), "len"));
+      }
+      operand(0);
+      Op(Opcode::CALL, 1);
+      break;
+    }
+    case SourceKind::kTypeOf:
+      CallConst(reinterpret_cast<PyObject*>(&PyType_Type));
+      operand(0);
+      Op(Opcode::CALL, 1);
+      break;
+    case SourceKind::kFunction: {
+      operand(0);
+      if (s.detail >= static_cast<int32_t>(FunctionPart::kClosure)) {
+        Op(Opcode::LOAD_ATTR, NameIndex("__closure__") << 1);
+        LoadConst(PyRef::Steal(PyLong_FromLong(s.detail - static_cast<int32_t>(FunctionPart::kClosure))).get());
+        Op(Opcode::BINARY_OP, 26);
+      } else {
+        Op(Opcode::LOAD_ATTR, NameIndex(s.name.c_str()) << 1);
+      }
+      break;
+    }
+    case SourceKind::kBinary:
+      operand(0);
+      operand(1);
+      Op(Opcode::BINARY_OP, s.detail);
+      break;
+    case SourceKind::kUnary:
+      operand(0);
+      switch (s.detail) {
+        case kUnaryNegative: Op(Opcode::UNARY_NEGATIVE); break;
+        case kUnaryPositive: Op(Opcode::CALL_INTRINSIC_1, 5); break;
+        case kUnaryInvert: Op(Opcode::UNARY_INVERT); break;
+        default:
+          Op(Opcode::TO_BOOL);
+          Op(Opcode::UNARY_NOT);
+      }
+      break;
+    case SourceKind::kCompare:
+      operand(0);
+      operand(1);
+      Op(Opcode::COMPARE_OP, s.detail << 5);
+      break;
+    case SourceKind::kContains:
+      operand(0);
+      operand(1);
+      Op(Opcode::CONTAINS_OP, 0);
+      break;
+    case SourceKind::kIs:
+      operand(0);
+      operand(1);
+      Op(Opcode::IS_OP, 0);
+      break;
+    case SourceKind::kCall:
+      CallConst(t_.object(s.object));
+      for (size_t i = 0; i < s.operands.size(); i++) operand(i);
+      Op(Opcode::CALL, static_cast<int32_t>(s.operands.size()));
+      break;
+    case SourceKind::kGraphTensor: {
+      Var snapshot = t_.graph_scalars()[static_cast<size_t>(s.detail)];
+      Emit(snapshot);
+      break;
+    }
+    case SourceKind::kKeyAt:
+    case SourceKind::kSize: TB_CHECK(false); break;
+  }
+}
+
+// The exact type of the object behind a source, as the trace saw it; nullptr when unknown.
+PyTypeObject* Trace::SourceType(SourceId id) {
+  const Source& s = sources_.at(id);
+  if (s.kind == SourceKind::kObject) return Py_TYPE(object(s.object));
+  auto it = by_source_.find(id.value);
+  return it != by_source_.end() && it->second->value ? Py_TYPE(it->second->value.get()) : nullptr;
+}
+
+// ---- values ----------------------------------------------------------------------------------------------------------------------
+
+bool Emitter::Emit(Var v) {
+  while (v->forward != nullptr) v = v->forward;
+  if (v->emitted_slot >= 0) {
+    Op(Opcode::LOAD_FAST, v->emitted_slot);
+    return true;
+  }
+  switch (v->kind) {
+    case VariableKind::kNull: Op(Opcode::PUSH_NULL); return true;
+    case VariableKind::kConst: LoadConst(v->value.get()); return true;
+    case VariableKind::kLazy:
+    case VariableKind::kScalar:
+    case VariableKind::kObject: EmitSource(v->source); return true;
+    case VariableKind::kTensor:
+      if (v->source.defined()) {
+        EmitSource(v->source);
+        return true;
+      }
+      return BuildTensor(v);
+    case VariableKind::kNew: return Build(v);
+  }
+  return false;
+}
+
+// Reads every input that is used after the graph into a temporary, so that the replay cannot change what it means.
+void Emitter::EmitLoads(bool after_graph) {
+  code_.SetRole(Role::kLoad);
+  bool stable = t_.writes().empty() && t_.WrittenInputs().empty();
+  for (Var v : needed_) {
+    bool sourced = v->kind == VariableKind::kLazy || v->kind == VariableKind::kScalar || v->kind == VariableKind::kObject ||
+                   (v->kind == VariableKind::kTensor && v->source.defined());
+    if (!sourced || v->emitted_slot >= 0) continue;
+    const Source& s = t_.sources().at(v->source);
+    if (s.kind == SourceKind::kLocal || s.kind == SourceKind::kObject || s.kind == SourceKind::kClosureCell) continue;
+    bool late = DependsOnGraph(v->source) || (v->kind == VariableKind::kScalar && !v->value);
+    if (late != after_graph) continue;
+    if (stable && !after_graph && !t_.reached_break()) continue;
+    EmitSource(v->source);
+    v->emitted_slot = NewTemp();
+    Op(Opcode::STORE_FAST, v->emitted_slot);
+  }
+}
+
+void Emitter::EmitGraph() {
+  code_.SetRole(Role::kGraph);
+  bool random = false;
+  for (const Node& node : t_.graph().nodes()) {
+    if (Info(node.op).op_class == OpClass::kRandom) random = true;
+  }
+  for (TensorBase* base : t_.WrittenInputs()) outputs_.push_back(base->current);
+  needs_graph_ = !outputs_.empty() || random;
+  if (!needs_graph_) return;
+  CallConst(placeholder_);
+  for (Var input : t_.graph_inputs()) {
+    if (input->emitted_slot >= 0) {
+      Op(Opcode::LOAD_FAST, input->emitted_slot);
+    } else {
+      if (static_cast<size_t>(t_.sources().size()) > source_uses_.size()) CountSource(input->source);
+      EmitSource(input->kind == VariableKind::kConst ? t_.SourceOf(input) : input->source);
+    }
+  }
+  Op(Opcode::CALL, static_cast<int32_t>(t_.graph_inputs().size()));
+  if (outputs_.empty()) {
+    Op(Opcode::POP_TOP);
+    return;
+  }
+  Op(Opcode::UNPACK_SEQUENCE, static_cast<int32_t>(outputs_.size()));
+  for (size_t i = 0; i < outputs_.size(); i++) {
+    output_slots_.push_back(NewTemp());
+    Op(Opcode::STORE_FAST, output_slots_.back());
+  }
+}
+
+void Emitter::EmitCommits() {
+  code_.SetRole(Role::kReplay);
+  std::vector<TensorBase*> written = t_.WrittenInputs();
+  size_t first = outputs_.size() - written.size();
+  for (size_t i = 0; i < written.size(); i++) {
+    CallConst(CommitFunction());
+    Emit(written[i]->input);
+    Op(Opcode::LOAD_FAST, output_slots_[first + i]);
+    Op(Opcode::CALL, 2);
+    Op(Opcode::POP_TOP);
+  }
+}
+
+bool Emitter::Run() {
+  Collect();
+  for (Var input : t_.graph_inputs()) {
+    SourceId s = t_.SourceOf(input);
+    CountSource(s);
+  }
+  const Instruction& first = root_.parts->image.instructions[0];
+  code_.SetPosition(first.position);
+  code_.SetRole(Role::kLoad);
+  if (nfree_ > 0) Op(Opcode::COPY_FREE_VARS, nfree_);
+  Op(Opcode::RESUME, 0);
+  int32_t pure_begin = code_.here();
+  EmitLoads(false);
+  EmitGraph();
+  EmitLoads(true);
+  code_.SetRole(Role::kRebuild);
+  for (Var v : needed_) {
+    // Tensors first, then the new objects that writes, the result or the stack reach.
+    if (v->kind == VariableKind::kTensor && !v->source.defined() && v->emitted_slot < 0) {
+      if (!BuildTensor(v)) return false;
+      Op(Opcode::POP_TOP);
+    }
+  }
+  bool plain_return = t_.writes().empty() && t_.WrittenInputs().empty() && !t_.reached_break();
+  if (!plain_return) {
+    for (Var v : needed_) {
+      if (v->kind != VariableKind::kNew || v->emitted_slot >= 0) continue;
+      if (!Build(v)) return false;
+      Op(Opcode::POP_TOP);
+      if (!FillPending()) return false;
+    }
+  }
+  Label fallback = code_.NewLabel();
+  int32_t pure_end = code_.here();
+  EmitCommits();
+  if (!EmitReplay()) return false;
+  if (plain_return) {
+    code_.SetRole(Role::kReturn);
+    if (!Emit(t_.result()) || !FillPending()) return false;
+    pure_end = code_.here();
+    Op(Opcode::RETURN_VALUE);
+  } else if (t_.reached_break()) {
+    if (!EmitBreak()) return false;
+  } else {
+    if (!EmitReturn()) return false;
+  }
+  // Whatever fails before the replay hands the call back; KeyboardInterrupt and its like leave.
+  code_.SetRole(Role::kGuard);
+  code_.SetPosition(Position{});
+  code_.AddRegion(pure_begin, pure_end, fallback, 0, false);
+  code_.Bind(fallback);
+  Label leave = code_.NewLabel();
+  Op(Opcode::PUSH_EXC_INFO);
+  LoadConst(PyExc_Exception);
+  Op(Opcode::CHECK_EXC_MATCH);
+  code_.EmitJump(Opcode::POP_JUMP_IF_FALSE, leave);
+  Op(Opcode::POP_TOP);
+  Op(Opcode::POP_EXCEPT);
+  LoadConst(kFallback);
+  Op(Opcode::RETURN_VALUE);
+  code_.Bind(leave);
+  Op(Opcode::SWAP, 2);
+  Op(Opcode::POP_EXCEPT);
+  Op(Opcode::RERAISE, 0);
+  return true;
+}
+
+void Emitter::SetGraphCallable(PyObject* callable) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(parts_.consts); i++) {
+    if (PyList_GET_ITEM(parts_.consts, i) == placeholder_) PyList_SetItem(parts_.consts, i, Py_NewRef(callable));
+  }
+}
+
+PyCodeObject* Emitter::TakeCode() {
+  const CodeParts& original = *root_.parts;
+  CodeImage image = code_.Finish(original.image.first_line, nonfree_ + temps_);
+  roles_ = code_.roles();
+  parts_.image = std::move(image);
+  parts_.argcount = argument_slots_;
+  parts_.flags = CO_OPTIMIZED | CO_NEWLOCALS;
+  for (int32_t i = 0; i < nonfree_; i++) {
+    parts_.locals.push_back(Py_NewRef(original.locals[static_cast<size_t>(i)]));
+    parts_.local_kinds.push_back(kLocalLocal);
+  }
+  for (int32_t i = 0; i < temps_; i++) {
+    PyObject* name = PyUnicode_FromFormat("_tb%d", i);
+    PyUnicode_InternInPlace(&name);
+    parts_.locals.push_back(name);
+    parts_.local_kinds.push_back(kLocalLocal);
+  }
+  for (int32_t i = nonfree_; i < nonfree_ + nfree_; i++) {
+    parts_.locals.push_back(Py_NewRef(original.locals[static_cast<size_t>(i)]));
+    parts_.local_kinds.push_back(kLocalFree);
+  }
+  parts_.filename = Py_NewRef(original.filename);
+  parts_.name = Py_NewRef(original.name);
+  parts_.qualname = Py_NewRef(original.qualname);
+  PyCodeObject* code = MakeCode(parts_);
+  ClearParts(&parts_);
+  return code;
+}
+
+}  // namespace thirdbook

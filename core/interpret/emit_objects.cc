@@ -1,0 +1,481 @@
+// Makes the new objects that escape. See emit.h.
+//
+// In: New variables and tensors. Out: instructions that push the object and keep it in a slot. Invariant: an object is made once; contents that may refer back to
+// it are filled in afterwards (FillPending), so cycles work; no __init__, __setattr__ or __hash__ written in Python runs here.
+#include "interpret/builtins.h"
+#include "interpret/emit.h"
+#include "python/tensor_object.h"
+
+namespace thirdbook {
+
+namespace {
+
+PyObject* AttributeOf(PyTypeObject* type, const char* name) {
+  static std::vector<PyRef> kept;
+  PyRef o = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
+  PyErr_Clear();
+  kept.push_back(o);
+  return o.get();
+}
+
+PyObject* TypesAttribute(const char* name) {
+  PyRef module = PyRef::Steal(PyImport_ImportModule("types"));
+  return PyObject_GetAttrString(module.get(), name);
+}
+
+}  // namespace
+
+void Emitter::StoreSlot(Var v) {
+  v->emitted_slot = NewTemp();
+  Op(Opcode::COPY, 1);
+  Op(Opcode::STORE_FAST, v->emitted_slot);
+}
+
+bool Emitter::EmitReal(PyObject* o) {
+  Var v = t_.FromShadow(o);
+  if (v == nullptr) {
+    t_.ClearFailure();
+    return Fail(-1, std::string("an object of type ") + Py_TYPE(o)->tp_name + " cannot be made again");
+  }
+  return Emit(v);
+}
+
+// Whether pushing it cannot lead back to the object being made.
+bool Emitter::IsSimpleElement(PyObject* o) {
+  Var v = t_.FromShadow(o);
+  if (v == nullptr) {
+    t_.ClearFailure();
+    return false;
+  }
+  while (v->forward != nullptr) v = v->forward;
+  return v->kind != VariableKind::kNew || v->emitted_slot >= 0;
+}
+
+bool Emitter::Build(Var v) {
+  if (v->emitting > 0) return Fail(v, "an object that contains itself through a tuple");
+  v->emitting++;
+  bool ok;
+  if (v->dict_of != nullptr) {
+    ok = Emit(v->dict_of);
+    Op(Opcode::LOAD_ATTR, NameIndex("__dict__") << 1);
+  } else if (v->type == &PyTuple_Type || (PyType_IsSubtype(v->type, &PyTuple_Type) != 0 && !v->value)) {
+    bool plain = v->type == &PyTuple_Type;
+    if (!plain) {
+      CallConst(AttributeOf(&PyTuple_Type, "__new__"));
+      LoadConst(reinterpret_cast<PyObject*>(v->type));
+    }
+    ok = true;
+    for (Var item : v->items) ok = ok && Emit(item);
+    Op(Opcode::BUILD_TUPLE, static_cast<int32_t>(v->items.size()));
+    if (!plain) Op(Opcode::CALL, 2);
+    if (ok) StoreSlot(v);
+    if (ok && !v->attributes.empty()) pending_fills_.push_back(v);
+  } else if (v->shadow && BaseContainer(v->type) != nullptr) {
+    ok = BuildContainer(v);
+  } else if (v->function != nullptr) {
+    ok = BuildFunction(v);
+  } else if (v->type == &PyCell_Type) {
+    CallConst(reinterpret_cast<PyObject*>(&PyCell_Type));
+    Op(Opcode::CALL, 0);
+    StoreSlot(v);
+    pending_fills_.push_back(v);
+    ok = true;
+  } else if (v->type == &PyMethod_Type) {
+    Var function = t_.Look(v->items[0]);
+    if (function->type == &PyFunction_Type || function->kind == VariableKind::kNew) {
+      CallConst(reinterpret_cast<PyObject*>(&PyMethod_Type));
+      ok = Emit(function) && Emit(v->items[1]);
+      Op(Opcode::CALL, 2);
+    } else {
+      PyObject* f = function->value.get();
+      PyObject* name = nullptr;
+      if (Py_TYPE(f) == &PyMethodDescr_Type || Py_TYPE(f) == &PyWrapperDescr_Type) name = reinterpret_cast<PyDescrObject*>(f)->d_name;
+      if (IsOpFunction(f)) name = reinterpret_cast<OpFunctionObject*>(f)->name;
+      if (name == nullptr) {
+        CallConst(reinterpret_cast<PyObject*>(&PyMethod_Type));
+        ok = Emit(function) && Emit(v->items[1]);
+        Op(Opcode::CALL, 2);
+      } else {
+        ok = Emit(v->items[1]);
+        Op(Opcode::LOAD_ATTR, NameIndex(name) << 1);
+      }
+    }
+    if (ok) StoreSlot(v);
+  } else if (v->type == &PySlice_Type) {
+    ok = Emit(v->items[0]) && Emit(v->items[1]) && Emit(v->items[2]);
+    Op(Opcode::BUILD_SLICE, 3);
+    if (ok) StoreSlot(v);
+  } else if (v->type == &PySuper_Type) {
+    CallConst(reinterpret_cast<PyObject*>(&PySuper_Type));
+    ok = Emit(v->items[0]) && Emit(v->items[1]);
+    Op(Opcode::CALL, 2);
+    if (ok) StoreSlot(v);
+  } else if (v->generator != nullptr || (v->value && PyIter_Check(v->value.get()))) {
+    ok = BuildIterator(v);
+  } else if (PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0) {
+    ok = BuildException(v);
+  } else if (!v->value && v->type != &PyTraceBack_Type) {
+    ok = BuildInstance(v);
+  } else {
+    ok = Fail(v, std::string("an object of type ") + v->type->tp_name + " cannot be made again");
+  }
+  v->emitting--;
+  return ok;
+}
+
+bool Emitter::BuildContainer(Var v) {
+  PyTypeObject* base = BaseContainer(v->type);
+  PyObject* shadow = v->shadow.get();
+  bool exact = v->type == base;
+  bool dict = PyType_IsSubtype(base, &PyDict_Type) != 0;
+  PyRef items = PyRef::Steal(dict ? PyMapping_Items(shadow) : PySequence_List(shadow));
+  if (!items) {
+    PyErr_Clear();
+    return Fail(v, "a container that cannot be listed");
+  }
+  Py_ssize_t n = PyList_GET_SIZE(items.get());
+  bool simple = exact && n < 1000;
+  for (Py_ssize_t i = 0; i < n && simple; i++) {
+    PyObject* item = PyList_GET_ITEM(items.get(), i);
+    simple = dict ? IsSimpleElement(PyTuple_GET_ITEM(item, 0)) && IsSimpleElement(PyTuple_GET_ITEM(item, 1)) : IsSimpleElement(item);
+  }
+  if (exact && simple && (base == &PyList_Type || base == &PySet_Type || base == &PyDict_Type)) {
+    for (Py_ssize_t i = 0; i < n; i++) {
+      PyObject* item = PyList_GET_ITEM(items.get(), i);
+      if (dict) {
+        if (!EmitReal(PyTuple_GET_ITEM(item, 0)) || !EmitReal(PyTuple_GET_ITEM(item, 1))) return false;
+      } else if (!EmitReal(item)) {
+        return false;
+      }
+    }
+    Op(base == &PyList_Type ? Opcode::BUILD_LIST : base == &PySet_Type ? Opcode::BUILD_SET : Opcode::BUILD_MAP, static_cast<int32_t>(n));
+    StoreSlot(v);
+    return true;
+  }
+  if (base == &PyFrozenSet_Type) {
+    CallConst(reinterpret_cast<PyObject*>(&PyFrozenSet_Type));
+    for (Py_ssize_t i = 0; i < n; i++) {
+      if (!EmitReal(PyList_GET_ITEM(items.get(), i))) return false;
+    }
+    Op(Opcode::BUILD_TUPLE, static_cast<int32_t>(n));
+    Op(Opcode::CALL, 1);
+    StoreSlot(v);
+    return true;
+  }
+  if (exact && base == &PyList_Type) {
+    Op(Opcode::BUILD_LIST, 0);
+  } else if (exact && base == &PyDict_Type) {
+    Op(Opcode::BUILD_MAP, 0);
+  } else if (exact && base == &PySet_Type) {
+    Op(Opcode::BUILD_SET, 0);
+  } else if (exact && strcmp(base->tp_name, "collections.defaultdict") == 0) {
+    CallConst(reinterpret_cast<PyObject*>(base));
+    Var factory = t_.DefaultFactory(v);
+    if (factory == nullptr || !Emit(factory)) return Fail(v, "a defaultdict whose factory is unusual");
+    Op(Opcode::CALL, 1);
+  } else if (exact && strcmp(base->tp_name, "collections.deque") == 0) {
+    CallConst(reinterpret_cast<PyObject*>(base));
+    Op(Opcode::BUILD_TUPLE, 0);
+    Var maxlen = t_.DequeMaxlen(v);
+    if (maxlen == nullptr || !Emit(maxlen)) return Fail(v, "a deque whose maxlen is unusual");
+    Op(Opcode::CALL, 2);
+  } else if (exact) {
+    CallConst(reinterpret_cast<PyObject*>(base));
+    Op(Opcode::CALL, 0);
+  } else {
+    CallConst(AttributeOf(base, "__new__"));
+    LoadConst(reinterpret_cast<PyObject*>(v->type));
+    Op(Opcode::CALL, 1);
+    if (strcmp(base->tp_name, "collections.deque") == 0) {
+      StoreSlot(v);
+      CallConst(AttributeOf(base, "__init__"));
+      Op(Opcode::LOAD_FAST, v->emitted_slot);
+      Op(Opcode::BUILD_TUPLE, 0);
+      Var maxlen = t_.DequeMaxlen(v);
+      if (maxlen == nullptr || !Emit(maxlen)) return Fail(v, "a deque whose maxlen is unusual");
+      Op(Opcode::CALL, 3);
+      Op(Opcode::POP_TOP);
+      pending_fills_.push_back(v);
+      return true;
+    }
+  }
+  StoreSlot(v);
+  pending_fills_.push_back(v);
+  return true;
+}
+
+bool Emitter::FillPending() {
+  while (!pending_fills_.empty()) {
+    Var v = pending_fills_.back();
+    pending_fills_.pop_back();
+    if (v->type == &PyCell_Type) {
+      if (v->items.empty() || v->items[0] == nullptr) continue;
+      if (!Emit(v->items[0])) return false;
+      Op(Opcode::LOAD_FAST, v->emitted_slot);
+      Op(Opcode::STORE_ATTR, NameIndex("cell_contents"));
+      continue;
+    }
+    if (v->shadow && BaseContainer(v->type) != nullptr && !FillContainer(v)) return false;
+    if (!FillAttributes(v)) return false;
+  }
+  return true;
+}
+
+bool Emitter::FillContainer(Var v) {
+  PyTypeObject* base = BaseContainer(v->type);
+  PyObject* shadow = v->shadow.get();
+  if (PyType_IsSubtype(base, &PyDict_Type) != 0) {
+    PyRef items = PyRef::Steal(PyMapping_Items(shadow));
+    if (!items) {
+      PyErr_Clear();
+      return Fail(v, "a dict that cannot be listed");
+    }
+    bool exact = v->type == base;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); i++) {
+      PyObject* pair = PyList_GET_ITEM(items.get(), i);
+      if (exact) {
+        if (!EmitReal(PyTuple_GET_ITEM(pair, 1))) return false;
+        Op(Opcode::LOAD_FAST, v->emitted_slot);
+        if (!EmitReal(PyTuple_GET_ITEM(pair, 0))) return false;
+        Op(Opcode::STORE_SUBSCR);
+      } else {
+        CallConst(AttributeOf(base, "__setitem__"));
+        Op(Opcode::LOAD_FAST, v->emitted_slot);
+        if (!EmitReal(PyTuple_GET_ITEM(pair, 0)) || !EmitReal(PyTuple_GET_ITEM(pair, 1))) return false;
+        Op(Opcode::CALL, 3);
+        Op(Opcode::POP_TOP);
+      }
+    }
+    return true;
+  }
+  PyRef items = PyRef::Steal(PySequence_List(shadow));
+  Py_ssize_t n = PyList_GET_SIZE(items.get());
+  if (n == 0) return true;
+  const char* method = PyAnySet_Check(shadow) ? "update" : "extend";
+  for (Py_ssize_t start = 0; start < n; start += 500) {
+    Py_ssize_t end = std::min(n, start + 500);
+    CallConst(AttributeOf(base, method));
+    Op(Opcode::LOAD_FAST, v->emitted_slot);
+    for (Py_ssize_t i = start; i < end; i++) {
+      if (!EmitReal(PyList_GET_ITEM(items.get(), i))) return false;
+    }
+    Op(Opcode::BUILD_TUPLE, static_cast<int32_t>(end - start));
+    Op(Opcode::CALL, 2);
+    Op(Opcode::POP_TOP);
+  }
+  return true;
+}
+
+bool Emitter::FillAttributes(Var v) {
+  if (v->function != nullptr || v->type == &PyCell_Type) return true;
+  for (auto& [name, value] : v->attributes) {
+    if (value == nullptr) continue;
+    if (!StoreAttribute(v, name.get(), value)) return false;
+  }
+  return true;
+}
+
+// object.name = value, by the base rules: no __setattr__, property or descriptor of the user's runs.
+bool Emitter::StoreAttribute(Var object, PyObject* name, Var value) {
+  static PyObject* setattr_name = PyUnicode_InternFromString("__setattr__");
+  static PyObject* object_setattr = AttributeOf(&PyBaseObject_Type, "__setattr__");
+  PyTypeObject* type = object->kind == VariableKind::kTensor ? Py_TYPE(object->value.get()) : object->type;
+  PyObject* found = t_.TypeLookup(type, name, false);
+  bool is_class = object->kind == VariableKind::kObject && PyType_Check(object->value.get());
+  bool shadowed = !is_class && found != nullptr && Py_TYPE(found)->tp_descr_set != nullptr && Py_TYPE(found) != &PyMemberDescr_Type &&
+                  Py_TYPE(found) != &PyGetSetDescr_Type;
+  if (shadowed) {   // written through __dict__
+    if (!Emit(value) || !Emit(object)) return false;
+    Op(Opcode::LOAD_ATTR, NameIndex("__dict__") << 1);
+    LoadConst(name);
+    Op(Opcode::STORE_SUBSCR);
+    return true;
+  }
+  PyObject* hook = t_.TypeLookup(type, setattr_name, false);
+  if (hook != nullptr && PyFunction_Check(hook)) {
+    CallConst(object_setattr);
+    if (!Emit(object)) return false;
+    LoadConst(name);
+    if (!Emit(value)) return false;
+    Op(Opcode::CALL, 3);
+    Op(Opcode::POP_TOP);
+    return true;
+  }
+  if (!Emit(value) || !Emit(object)) return false;
+  Op(Opcode::STORE_ATTR, NameIndex(name));
+  return true;
+}
+
+bool Emitter::BuildInstance(Var v) {
+  CallConst(AttributeOf(&PyBaseObject_Type, "__new__"));
+  LoadConst(reinterpret_cast<PyObject*>(v->type));
+  Op(Opcode::CALL, 1);
+  StoreSlot(v);
+  pending_fills_.push_back(v);
+  return true;
+}
+
+bool Emitter::BuildFunction(Var v) {
+  FunctionState& f = *v->function;
+  static PyObject* function_type = TypesAttribute("FunctionType");
+  bool same_globals = t_.Look(f.globals)->value.get() == t_.frame_view().globals;
+  for (Var cell : f.closure) {
+    if (t_.Look(cell)->kind == VariableKind::kNew && t_.Look(cell)->emitted_slot < 0) {
+      if (!Emit(cell)) return false;
+      Op(Opcode::POP_TOP);
+    }
+  }
+  auto closure = [&] {
+    for (Var cell : f.closure) {
+      if (!Emit(cell)) return false;
+    }
+    Op(Opcode::BUILD_TUPLE, static_cast<int32_t>(f.closure.size()));
+    return true;
+  };
+  if (same_globals) {
+    if (!f.closure.empty() && !closure()) return false;
+    LoadConst(reinterpret_cast<PyObject*>(f.code));
+    Op(Opcode::MAKE_FUNCTION);
+    if (!f.closure.empty()) Op(Opcode::SET_FUNCTION_ATTRIBUTE, 8);
+  } else {
+    CallConst(function_type);
+    LoadConst(reinterpret_cast<PyObject*>(f.code));
+    if (!Emit(f.globals)) return false;
+    LoadConst(Py_None);
+    LoadConst(Py_None);
+    if (f.closure.empty()) {
+      LoadConst(Py_None);
+    } else if (!closure()) {
+      return false;
+    }
+    Op(Opcode::CALL, 5);
+  }
+  StoreSlot(v);
+  const std::pair<Var, const char*> parts[] = {{f.defaults, "__defaults__"}, {f.kwdefaults, "__kwdefaults__"}, {f.annotate, "__annotate__"},
+                                               {f.annotations, "__annotations__"}};
+  for (const auto& [part, name] : parts) {
+    if (part == nullptr) continue;
+    if (!Emit(part)) return false;
+    Op(Opcode::LOAD_FAST, v->emitted_slot);
+    Op(Opcode::STORE_ATTR, NameIndex(name));
+  }
+  for (auto& [name, value] : v->attributes) {
+    if (value == nullptr) continue;
+    if (!Emit(value)) return false;
+    Op(Opcode::LOAD_FAST, v->emitted_slot);
+    Op(Opcode::STORE_ATTR, NameIndex(name.get()));
+  }
+  return true;
+}
+
+bool Emitter::BuildIterator(Var v) {
+  if (!v->advanced && v->construct_callable != nullptr) {
+    if (!Emit(v->construct_callable)) return false;
+    Op(Opcode::PUSH_NULL);
+    for (Var arg : v->construct_args) {
+      if (!Emit(arg)) return false;
+    }
+    int32_t count = static_cast<int32_t>(v->construct_args.size() + v->construct_kwargs.size());
+    if (v->construct_kwargs.empty()) {
+      Op(Opcode::CALL, count);
+    } else {
+      PyRef names = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(v->construct_kwargs.size())));
+      for (size_t i = 0; i < v->construct_kwargs.size(); i++) {
+        if (!Emit(v->construct_kwargs[i].second)) return false;
+        PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), Py_NewRef(v->construct_kwargs[i].first.get()));
+      }
+      LoadConst(names.get());
+      Op(Opcode::CALL_KW, count);
+    }
+    StoreSlot(v);
+    return true;
+  }
+  if (v->generator != nullptr) return Fail(v, "a generator that has been started outlives the traced code");
+  PyRef reduced = PyRef::Steal(PyObject_CallMethod(v->value.get(), "__reduce__", nullptr));
+  if (!reduced || !PyTuple_Check(reduced.get()) || PyTuple_GET_SIZE(reduced.get()) < 2) {
+    PyErr_Clear();
+    return Fail(v, std::string("a ") + v->type->tp_name + " that has been moved outlives the traced code");
+  }
+  keep_.push_back(reduced);
+  PyObject* callable = PyTuple_GET_ITEM(reduced.get(), 0);
+  PyObject* args = PyTuple_GET_ITEM(reduced.get(), 1);
+  // What it makes must be of the same type.
+  PyRef again = PyRef::Steal(PyObject_Call(callable, args, nullptr));
+  bool same = again && Py_TYPE(again.get()) == Py_TYPE(v->value.get());
+  PyErr_Clear();
+  if (!same) return Fail(v, std::string("a ") + v->type->tp_name + " that has been moved outlives the traced code");
+  CallConst(callable);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+    if (!EmitReal(PyTuple_GET_ITEM(args, i))) return false;
+  }
+  Op(Opcode::CALL, static_cast<int32_t>(PyTuple_GET_SIZE(args)));
+  StoreSlot(v);
+  if (PyTuple_GET_SIZE(reduced.get()) > 2 && PyTuple_GET_ITEM(reduced.get(), 2) != Py_None) {
+    Op(Opcode::LOAD_FAST, v->emitted_slot);
+    Op(Opcode::LOAD_ATTR, (NameIndex("__setstate__") << 1) | 1);
+    if (!EmitReal(PyTuple_GET_ITEM(reduced.get(), 2))) return false;
+    Op(Opcode::CALL, 1);
+    Op(Opcode::POP_TOP);
+  }
+  return true;
+}
+
+bool Emitter::BuildException(Var v) {
+  if (v->raised || v->context != nullptr) return Fail(v, "an exception that was raised outlives the traced code");
+  if (v->value) return Fail(v, "an exception made by a built-in function outlives the traced code");
+  if (!PyType_HasFeature(v->type, Py_TPFLAGS_HEAPTYPE)) {
+    CallConst(reinterpret_cast<PyObject*>(v->type));
+    for (Var item : v->items) {
+      if (!Emit(item)) return false;
+    }
+    Op(Opcode::CALL, static_cast<int32_t>(v->items.size()));
+  } else {
+    CallConst(AttributeOf(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), "__new__"));
+    LoadConst(reinterpret_cast<PyObject*>(v->type));
+    for (Var item : v->items) {
+      if (!Emit(item)) return false;
+    }
+    Op(Opcode::CALL, static_cast<int32_t>(v->items.size()) + 1);
+  }
+  StoreSlot(v);
+  pending_fills_.push_back(v);
+  return true;
+}
+
+bool Emitter::BuildTensor(Var v) {
+  TensorBase* base = v->tensor->base;
+  auto whole = [&] { return v->tensor->meta.sizes == base->meta.sizes && v->tensor->meta.strides == base->meta.strides && v->tensor->meta.offset == base->meta.offset; };
+  int32_t base_slot = -1;
+  if (base->input == nullptr) {
+    for (size_t i = 0; i < output_bases_.size(); i++) {
+      if (output_bases_[i] == base) base_slot = output_slots_[i];
+    }
+    if (base_slot < 0) return Fail(v, "internal: a tensor that is no output of the graph");
+    if (whole() && !base->taken) {
+      base->taken = true;
+      v->emitted_slot = base_slot;
+      Op(Opcode::LOAD_FAST, base_slot);
+      return true;
+    }
+  }
+  CallConst(TensorOperation("as_strided"));
+  if (base_slot >= 0) {
+    Op(Opcode::LOAD_FAST, base_slot);
+  } else if (!Emit(base->input)) {
+    return false;
+  }
+  for (const Sizes* values : {&v->tensor->meta.sizes, &v->tensor->meta.strides}) {
+    PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(values->size())));
+    for (size_t i = 0; i < values->size(); i++) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong((*values)[i]));
+    keep_.push_back(tuple);
+    LoadConst(tuple.get());
+  }
+  PyRef offset = PyRef::Steal(PyLong_FromLongLong(v->tensor->meta.offset));
+  keep_.push_back(offset);
+  LoadConst(offset.get());
+  Op(Opcode::CALL, 4);
+  StoreSlot(v);
+  return true;
+}
+
+}  // namespace thirdbook

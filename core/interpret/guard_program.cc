@@ -1,0 +1,319 @@
+// See guard_program.h.
+#include "interpret/guard_program.h"
+
+#include <cstring>
+
+#include "interpret/builtins.h"
+#include "python/tensor_object.h"
+
+namespace thirdbook {
+
+namespace {
+
+// Equal as constants: same types all the way down, floats bit for bit.
+bool SameConstant(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyFloat_CheckExact(a)) {
+    double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+    return std::memcmp(&x, &y, sizeof x) == 0;
+  }
+  if (PyTuple_CheckExact(a)) {
+    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); i++) {
+      if (!SameConstant(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+    }
+    return true;
+  }
+  if (PyComplex_CheckExact(a)) {
+    Py_complex x = PyComplex_AsCComplex(a), y = PyComplex_AsCComplex(b);
+    return std::memcmp(&x, &y, sizeof x) == 0;
+  }
+  if (PyLong_CheckExact(a) || PyUnicode_CheckExact(a) || PyBytes_CheckExact(a) || PyRange_Check(a) || PyFrozenSet_CheckExact(a) || PySlice_Check(a)) {
+    int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+    if (equal < 0) PyErr_Clear();
+    return equal == 1;
+  }
+  return false;
+}
+
+// The instance dict; new reference or nullptr without an exception.
+PyObject* DictOf(PyObject* o) {
+  if (PyModule_Check(o)) return Py_NewRef(PyModule_GetDict(o));
+  if (Py_TYPE(o)->tp_dictoffset == 0 && !PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_MANAGED_DICT)) return nullptr;
+  PyObject* dict = PyObject_GenericGetDict(o, nullptr);
+  if (dict == nullptr) PyErr_Clear();
+  return dict;
+}
+
+PyObject* Number(int code, PyObject* a, PyObject* b) {
+  switch (code) {
+    case 0: return PyNumber_Add(a, b);
+    case 1: return PyNumber_And(a, b);
+    case 2: return PyNumber_FloorDivide(a, b);
+    case 3: return PyNumber_Lshift(a, b);
+    case 5: return PyNumber_Multiply(a, b);
+    case 6: return PyNumber_Remainder(a, b);
+    case 7: return PyNumber_Or(a, b);
+    case 8: return PyNumber_Power(a, b, Py_None);
+    case 9: return PyNumber_Rshift(a, b);
+    case 10: return PyNumber_Subtract(a, b);
+    case 11: return PyNumber_TrueDivide(a, b);
+    case 12: return PyNumber_Xor(a, b);
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+GuardProgram::GuardProgram(SourceTable sources, std::vector<Guard> guards, std::vector<PyRef> objects)
+    : sources_(std::move(sources)), guards_(std::move(guards)), objects_(std::move(objects)) {
+  values_.assign(static_cast<size_t>(sources_.size()), nullptr);
+  versions_.assign(guards_.size(), 0);
+  failures_.assign(guards_.size(), 0);
+}
+
+PyObject* GuardProgram::Evaluate(SourceId id) {
+  PyObject*& value = values_[static_cast<size_t>(id.value)];
+  if (value == nullptr) {
+    value = EvaluateUncached(sources_.at(id));
+    if (value == nullptr) {
+      PyErr_Clear();
+      return nullptr;
+    }
+    touched_.push_back(id.value);
+  }
+  return value;
+}
+
+PyObject* GuardProgram::EvaluateUncached(const Source& s) {
+  PyObject* a = nullptr;
+  PyObject* b = nullptr;
+  if (!s.operands.empty() && (a = Evaluate(s.operands[0])) == nullptr) return nullptr;
+  if (s.operands.size() > 1 && (b = Evaluate(s.operands[1])) == nullptr) return nullptr;
+  switch (s.kind) {
+    case SourceKind::kLocal: return Py_XNewRef(frame_->locals[s.detail]);
+    case SourceKind::kClosureCell: return Py_NewRef(PyTuple_GET_ITEM(frame_->closure, s.detail));
+    case SourceKind::kObject: return Py_NewRef(object(s.object));
+    case SourceKind::kCellContents: return PyCell_Check(a) ? PyCell_Get(a) : nullptr;
+    case SourceKind::kAttribute: {
+      if (s.detail == 1) {
+        PyObject* descriptor = object(s.object);
+        if (PyType_IsSubtype(Py_TYPE(a), reinterpret_cast<PyDescrObject*>(descriptor)->d_type) == 0) return nullptr;
+        return Py_TYPE(descriptor)->tp_descr_get(descriptor, a, reinterpret_cast<PyObject*>(Py_TYPE(a)));
+      }
+      PyObject* dict = DictOf(a);
+      if (dict == nullptr || s.detail == 2) return dict;
+      PyObject* value = Py_XNewRef(PyDict_GetItemWithError(dict, object(s.object)));
+      Py_DECREF(dict);
+      return value;
+    }
+    case SourceKind::kTypeAttribute: return PyType_Check(a) ? Py_XNewRef(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(a), object(s.object))) : nullptr;
+    case SourceKind::kItem: {
+      if (PyDict_Check(a)) return Py_XNewRef(PyDict_GetItemWithError(a, b));
+      if (PyList_Check(a) || PyTuple_Check(a)) {
+        Py_ssize_t i = PyLong_CheckExact(b) ? PyLong_AsSsize_t(b) : PY_SSIZE_T_MAX;
+        Py_ssize_t n = Py_SIZE(a);
+        if (PyErr_Occurred() != nullptr) return nullptr;
+        if (i < 0) i += n;
+        if (i < 0 || i >= n) return nullptr;
+        return Py_NewRef(PyList_Check(a) ? PyList_GET_ITEM(a, i) : PyTuple_GET_ITEM(a, i));
+      }
+      return PyObject_GetItem(a, b);
+    }
+    case SourceKind::kLength: {
+      if (PyList_Check(a) || PyTuple_Check(a)) return PyLong_FromSsize_t(Py_SIZE(a));
+      if (PyDict_Check(a)) return PyLong_FromSsize_t(PyDict_GET_SIZE(a));
+      if (PyAnySet_Check(a)) return PyLong_FromSsize_t(PySet_GET_SIZE(a));
+      if (PyUnicode_Check(a)) return PyLong_FromSsize_t(PyUnicode_GET_LENGTH(a));
+      PyTypeObject* base = Py_TYPE(a);
+      while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(base, Py_TPFLAGS_IMMUTABLETYPE)) base = base->tp_base;
+      return base->tp_as_sequence != nullptr && base->tp_as_sequence->sq_length != nullptr ? PyLong_FromSsize_t(base->tp_as_sequence->sq_length(a)) : nullptr;
+    }
+    case SourceKind::kTypeOf: return Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(a)));
+    case SourceKind::kFunction: {
+      if (PyMethod_Check(a)) {
+        return Py_NewRef(s.detail == static_cast<int32_t>(FunctionPart::kMethodSelf) ? PyMethod_GET_SELF(a) : PyMethod_GET_FUNCTION(a));
+      }
+      if (PyCFunction_Check(a)) return Py_XNewRef(PyCFunction_GET_SELF(a));
+      if (!PyFunction_Check(a)) return nullptr;
+      PyFunctionObject* f = reinterpret_cast<PyFunctionObject*>(a);
+      if (s.detail == static_cast<int32_t>(FunctionPart::kDefaults)) return Py_XNewRef(f->func_defaults);
+      if (s.detail == static_cast<int32_t>(FunctionPart::kKwdefaults)) return Py_XNewRef(f->func_kwdefaults);
+      if (s.detail == static_cast<int32_t>(FunctionPart::kCode)) return Py_NewRef(f->func_code);
+      Py_ssize_t i = s.detail - static_cast<int32_t>(FunctionPart::kClosure);
+      if (f->func_closure == nullptr || i < 0 || i >= PyTuple_GET_SIZE(f->func_closure)) return nullptr;
+      return Py_NewRef(PyTuple_GET_ITEM(f->func_closure, i));
+    }
+    case SourceKind::kBinary: return Number(s.detail, a, b);
+    case SourceKind::kUnary:
+      switch (s.detail) {
+        case kUnaryNegative: return PyNumber_Negative(a);
+        case kUnaryPositive: return PyNumber_Positive(a);
+        case kUnaryInvert: return PyNumber_Invert(a);
+        default: return PyBool_FromLong(PyObject_Not(a));
+      }
+    case SourceKind::kCompare: return PyObject_RichCompare(a, b, s.detail);
+    case SourceKind::kContains: {
+      int found = PyDict_Check(b) ? PyDict_Contains(b, a) : PyAnySet_Check(b) ? PySet_Contains(b, a) : PySequence_Contains(b, a);
+      return found < 0 ? nullptr : PyBool_FromLong(found);
+    }
+    case SourceKind::kIs: return PyBool_FromLong(a == b);
+    case SourceKind::kCall: {
+      std::vector<PyObject*> args;
+      for (SourceId operand : s.operands) {
+        PyObject* value = Evaluate(operand);
+        if (value == nullptr) return nullptr;
+        args.push_back(value);
+      }
+      return PyObject_Vectorcall(object(s.object), args.data(), args.size(), nullptr);
+    }
+    case SourceKind::kGraphTensor:
+    case SourceKind::kKeyAt:
+    case SourceKind::kSize: return nullptr;
+  }
+  return nullptr;
+}
+
+bool GuardProgram::Holds(Guard& g) {
+  if (g.kind == GuardKind::kTypeLookup) {
+    PyTypeObject* type = reinterpret_cast<PyTypeObject*>(object(g.object));
+    uint32_t& version = versions_[static_cast<size_t>(&g - guards_.data())];
+    if (version != 0 && type->tp_version_tag == version) return true;
+    PyObject* found = _PyType_Lookup(type, object(g.name));
+    PyErr_Clear();
+    if (found != (g.object2 >= 0 ? object(g.object2) : nullptr)) return false;
+    version = type->tp_version_tag;
+    return true;
+  }
+  if (g.kind == GuardKind::kGlobalState) return g.detail == (grad_enabled ? 1 : 0);
+  PyObject* v = Evaluate(g.source);
+  if (v == nullptr) return false;
+  switch (g.kind) {
+    case GuardKind::kType: return reinterpret_cast<PyObject*>(Py_TYPE(v)) == object(g.object);
+    case GuardKind::kIdentity: return v == object(g.object);
+    case GuardKind::kConstant: return SameConstant(v, object(g.object));
+    case GuardKind::kTruth: return v == (g.detail != 0 ? Py_True : Py_False);
+    case GuardKind::kTensor: {
+      if (reinterpret_cast<PyObject*>(Py_TYPE(v)) != object(g.object)) return false;
+      const TensorMeta& meta = AsTensor(v).meta();
+      return meta.dtype == g.meta.dtype && meta.sizes == g.meta.sizes && meta.strides == g.meta.strides && meta.offset == g.meta.offset &&
+             meta.device == g.meta.device && reinterpret_cast<TensorObject*>(v)->requires_grad == g.requires_grad;
+    }
+    case GuardKind::kKeys:
+    case GuardKind::kSetContents: {
+      PyObject* keys = object(g.object);
+      Py_ssize_t n = PyTuple_GET_SIZE(keys), i = 0;
+      if (PyDict_Check(v) && !PyObject_TypeCheck(v, &PyODict_Type)) {
+        if (PyDict_GET_SIZE(v) != n) return false;
+        PyObject *key, *value;
+        Py_ssize_t position = 0;
+        while (PyDict_Next(v, &position, &key, &value) != 0) {
+          if (i >= n || !SameConstant(key, PyTuple_GET_ITEM(keys, i))) return false;
+          i++;
+        }
+        return i == n;
+      }
+      PyRef now = PyRef::Steal(PyAnySet_Check(v) || PyDict_Check(v) ? PySequence_Tuple(v) : nullptr);
+      PyErr_Clear();
+      if (!now || PyTuple_GET_SIZE(now.get()) != n) return false;
+      for (; i < n; i++) {
+        if (!SameConstant(PyTuple_GET_ITEM(now.get(), i), PyTuple_GET_ITEM(keys, i))) return false;
+      }
+      return true;
+    }
+    case GuardKind::kHasNoAttribute: {
+      PyObject* dict = DictOf(v);
+      if (dict == nullptr) return true;
+      int found = PyDict_Contains(dict, object(g.name));
+      PyErr_Clear();
+      Py_DECREF(dict);
+      return found == 0;
+    }
+    case GuardKind::kEmptyCell: return PyCell_Check(v) && PyCell_GET(v) == nullptr;
+    case GuardKind::kSame:
+    case GuardKind::kDistinct:
+    case GuardKind::kStorage: {
+      PyObject* other = Evaluate(g.other);
+      if (other == nullptr) return false;
+      if (g.kind == GuardKind::kSame) return v == other;
+      if (g.kind == GuardKind::kDistinct) return v != other;
+      return IsTensor(v) && IsTensor(other) && AsTensor(v).storage() != AsTensor(other).storage();
+    }
+    default: return false;
+  }
+}
+
+int GuardProgram::FirstFailure(const FrameView& frame) {
+  frame_ = &frame;
+  int failed = -1;
+  for (size_t i = 0; i < guards_.size() && failed < 0; i++) {
+    if (!Holds(guards_[i])) failed = static_cast<int>(i);
+  }
+  for (int32_t id : touched_) Py_CLEAR(values_[static_cast<size_t>(id)]);
+  touched_.clear();
+  if (failed >= 0) failures_[static_cast<size_t>(failed)]++;
+  return failed;
+}
+
+std::string GuardProgram::Text(const Guard& g) const {
+  std::string text;
+  if (g.kind == GuardKind::kTypeLookup) return g.text;
+  text = sources_.Print(g.source);
+  switch (g.kind) {
+    case GuardKind::kType: return "type(" + text + ") is " + g.text;
+    case GuardKind::kIdentity: return text + " is " + g.text;
+    case GuardKind::kConstant: return text + " " + g.text;
+    case GuardKind::kTruth: return (g.detail != 0 ? "" : "not ") + std::string("(") + text + ")";
+    case GuardKind::kTensor: {
+      text += ": " + std::string(DTypeName(g.meta.dtype)) + "[";
+      for (size_t i = 0; i < g.meta.sizes.size(); i++) text += (i != 0 ? ", " : "") + std::to_string(g.meta.sizes[i]);
+      text += "]";
+      if (!g.meta.IsContiguous()) text += " strided";
+      return text;
+    }
+    case GuardKind::kKeys: return "keys of " + text + ": " + g.text;
+    case GuardKind::kHasNoAttribute: return text + " has " + g.text;
+    case GuardKind::kSame: return text + " is " + sources_.Print(g.other);
+    case GuardKind::kDistinct: return text + " is not " + sources_.Print(g.other);
+    case GuardKind::kStorage: return text + " shares no memory with " + sources_.Print(g.other);
+    case GuardKind::kEmptyCell: return text + " is empty";
+    case GuardKind::kGlobalState: return "gradients are " + std::string(g.detail != 0 ? "on" : "off");
+    default: return text + " " + g.text;
+  }
+}
+
+std::string GuardProgram::Explain(const FrameView& frame) {
+  int failed = FirstFailure(frame);
+  if (failed < 0) return "";
+  Guard& g = guards_[static_cast<size_t>(failed)];
+  std::string text = Text(g);
+  if (g.line > 0) text += " (line " + std::to_string(g.line) + ")";
+  if (g.source.defined()) {
+    frame_ = &frame;
+    PyObject* now = Evaluate(g.source);
+    std::string value;
+    if (now == nullptr) {
+      value = "not there";
+    } else if (IsTensor(now)) {
+      const TensorMeta& m = AsTensor(now).meta();
+      value = std::string(DTypeName(m.dtype)) + "[";
+      for (size_t i = 0; i < m.sizes.size(); i++) value += (i != 0 ? ", " : "") + std::to_string(m.sizes[i]);
+      value += "]";
+    } else if (g.kind == GuardKind::kType) {
+      value = Py_TYPE(now)->tp_name;
+    } else if (PyLong_CheckExact(now) || PyFloat_CheckExact(now) || PyUnicode_CheckExact(now) || PyBool_Check(now) || now == Py_None) {
+      PyRef repr = PyRef::Steal(PyObject_Repr(now));
+      value = repr ? PyUnicode_AsUTF8(repr.get()) : "?";
+      PyErr_Clear();
+    } else {
+      value = std::string("another ") + Py_TYPE(now)->tp_name;
+    }
+    for (int32_t id : touched_) Py_CLEAR(values_[static_cast<size_t>(id)]);
+    touched_.clear();
+    text += ", now " + value;
+  }
+  return text;
+}
+
+}  // namespace thirdbook

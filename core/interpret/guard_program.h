@@ -1,0 +1,44 @@
+// Guards as a program that runs at each call: cheap, in order, without user code.
+//
+// In: the trace's guards and sources, the objects they name. Out: Check (whether all hold) and Explain (the first that does not). Invariant: sources are evaluated
+// once a check, only after the guards before them have held; nothing raises.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "guards/guard.h"
+#include "python/frame_hook.h"
+#include "python/py_ref.h"
+
+namespace thirdbook {
+
+class GuardProgram {
+ public:
+  GuardProgram(SourceTable sources, std::vector<Guard> guards, std::vector<PyRef> objects);
+  bool Check(const FrameView& frame) { return FirstFailure(frame) < 0; }
+  // Index of the first guard that does not hold, -1 when all do.
+  int FirstFailure(const FrameView& frame);
+  std::string Explain(const FrameView& frame);
+  std::string Text(const Guard& guard) const;
+  const std::vector<Guard>& guards() const { return guards_; }
+  const SourceTable& sources() const { return sources_; }
+  uint64_t hits(size_t guard) const { return failures_[guard]; }   // how often it was the one that failed
+
+ private:
+  PyObject* Evaluate(SourceId id);                 // borrowed; nullptr: it cannot be reached
+  PyObject* EvaluateUncached(const Source& s);     // new reference
+  bool Holds(Guard& guard);
+  PyObject* object(ObjectIndex i) const { return objects_[static_cast<size_t>(i)].get(); }
+
+  SourceTable sources_;
+  std::vector<Guard> guards_;
+  std::vector<PyRef> objects_;
+  std::vector<PyObject*> values_;                  // per source, owned while a check runs
+  std::vector<int32_t> touched_;
+  std::vector<uint32_t> versions_;                 // per guard: type version at which a class look-up held
+  std::vector<uint64_t> failures_;
+  const FrameView* frame_ = nullptr;
+};
+
+}  // namespace thirdbook

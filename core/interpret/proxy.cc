@@ -1,0 +1,302 @@
+// Proxies: Python objects that stand for variables, so that CPython's own C functions (list methods, sorted, zip, itertools...) do their work on
+// variables: each slot of a proxy is the tracer's operation of that name.
+//
+// In: a C function calls a slot. Out: what the operation gives, as a constant or another proxy. Invariant: a proxy never leaves the trace; an operation
+// that breaks sets UntraceableError, which unwinds the C function.
+#include "interpret/trace.h"
+
+namespace thirdbook {
+
+PyObject* UntraceableError = nullptr;
+
+namespace {
+
+struct ProxyObject {
+  PyObject_HEAD
+  Var variable;
+};
+
+extern PyType_Spec proxy_spec;
+PyTypeObject* proxy_type = nullptr;
+
+// The variable of a proxy, or of any operand that C code mixes in.
+Var Of(PyObject* o) { return current_trace->FromShadow(o); }
+
+PyObject* Give(Var v) {
+  if (v == nullptr) {
+    current_trace->FailureToPython();
+    return nullptr;
+  }
+  return current_trace->ElementShadow(v);
+}
+
+bool Ready() {
+  if (current_trace != nullptr) return true;
+  PyErr_SetString(PyExc_RuntimeError, "a Thirdbook proxy was used after its trace had ended");
+  return false;
+}
+
+template <int code>
+PyObject* Binary(PyObject* a, PyObject* b) {
+  if (!Ready()) return nullptr;
+  Var x = Of(a), y = Of(b);
+  if (x == nullptr || y == nullptr) return Give(nullptr);
+  return Give(current_trace->BinaryOp(code, x, y));
+}
+
+PyObject* Power(PyObject* a, PyObject* b, PyObject* m) {
+  if (!Ready()) return nullptr;
+  if (m != Py_None) return Give(current_trace->Break("pow() with a modulus on values that are not constant"));
+  return Binary<8>(a, b);
+}
+
+template <int code>
+PyObject* Unary(PyObject* a) {
+  if (!Ready()) return nullptr;
+  return Give(current_trace->UnaryOp(code, Of(a)));
+}
+
+PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
+  if (!Ready()) return nullptr;
+  Var x = Of(a), y = Of(b);
+  if (x == nullptr || y == nullptr) return Give(nullptr);
+  return Give(current_trace->Compare(op, x, y));
+}
+
+Py_hash_t Hash(PyObject* o) {
+  if (!Ready()) return -1;
+  Trace& t = *current_trace;
+  Var v = t.Look(Of(o));
+  if (v->kind == VariableKind::kScalar) {
+    PyObject* value = t.ConstValue(v);
+    if (value == nullptr) {
+      t.FailureToPython();
+      return -1;
+    }
+    return PyObject_Hash(value);
+  }
+  if (v->kind == VariableKind::kConst) return PyObject_Hash(v->value.get());
+  if (v->kind == VariableKind::kTensor) return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(v) >> 4);
+  static PyObject* name = PyUnicode_InternFromString("__hash__");
+  static PyObject* object_hash = PyObject_GetAttr(reinterpret_cast<PyObject*>(&PyBaseObject_Type), name);
+  PyObject* method = t.TypeLookup(v->type, name, true);
+  if (method == object_hash) {
+    if (v->kind == VariableKind::kObject) return PyObject_Hash(v->value.get());
+    return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(v) >> 4);
+  }
+  if (method == Py_None || method == nullptr) {
+    PyErr_Format(PyExc_TypeError, "unhashable type: '%.200s'", v->type->tp_name);
+    return -1;
+  }
+  if (v->kind == VariableKind::kObject && (PyType_Check(v->value.get()) || PyFunction_Check(v->value.get()) || PyCFunction_Check(v->value.get()))) {
+    return PyObject_Hash(v->value.get());
+  }
+  Var result = t.CallMethod(v, "__hash__", {});
+  PyObject* value = result != nullptr ? t.ConstValue(result) : nullptr;
+  if (value == nullptr) {
+    t.FailureToPython();
+    return -1;
+  }
+  return PyObject_Hash(value);   // of an int: as the slot wrapper of CPython reduces it
+}
+
+PyObject* Iter(PyObject* o) {
+  if (!Ready()) return nullptr;
+  Var it = current_trace->GetIter(Of(o));
+  return Give(it);
+}
+
+PyObject* IterNext(PyObject* o) {
+  if (!Ready()) return nullptr;
+  Var v = current_trace->Next(Of(o));
+  if (v == nullptr && current_trace->failure() == Failure::kNone) return nullptr;
+  return Give(v);
+}
+
+PyObject* Subscript(PyObject* o, PyObject* key) {
+  if (!Ready()) return nullptr;
+  Var k = Of(key);
+  return Give(k != nullptr ? current_trace->GetItem(Of(o), k) : nullptr);
+}
+
+int AssignSubscript(PyObject* o, PyObject* key, PyObject* value) {
+  if (!Ready()) return -1;
+  Var k = Of(key), v = value != nullptr ? Of(value) : nullptr;
+  if (k == nullptr || (value != nullptr && v == nullptr) || !current_trace->SetItem(Of(o), k, v)) {
+    current_trace->FailureToPython();
+    return -1;
+  }
+  return 0;
+}
+
+Py_ssize_t MappingLength(PyObject* o) {
+  if (!Ready()) return -1;
+  Var n = current_trace->Length(Of(o));
+  PyObject* value = n != nullptr ? current_trace->ConstValue(n) : nullptr;
+  if (value == nullptr) {
+    current_trace->FailureToPython();
+    return -1;
+  }
+  return PyLong_AsSsize_t(value);
+}
+
+int ContainsItem(PyObject* o, PyObject* item) {
+  if (!Ready()) return -1;
+  Var x = Of(item);
+  Var found = x != nullptr ? current_trace->Contains(Of(o), x) : nullptr;
+  int truth = found != nullptr ? current_trace->Truth(found) : -1;
+  if (truth < 0) current_trace->FailureToPython();
+  return truth;
+}
+
+int AsBool(PyObject* o) {
+  if (!Ready()) return -1;
+  int truth = current_trace->Truth(Of(o));
+  if (truth < 0) current_trace->FailureToPython();
+  return truth;
+}
+
+// int(), float(), operator.index(): the concrete number.
+template <bool floating>
+PyObject* AsNumber(PyObject* o) {
+  if (!Ready()) return nullptr;
+  Trace& t = *current_trace;
+  Var v = t.Look(Of(o));
+  if (v->kind == VariableKind::kScalar || v->kind == VariableKind::kConst) {
+    PyObject* value = t.ConstValue(v);
+    if (value == nullptr) return Give(nullptr);
+    return floating ? PyNumber_Float(value) : PyNumber_Long(value);
+  }
+  Var result = t.CallMethod(v, floating ? "__float__" : "__int__", {});
+  PyObject* value = result != nullptr ? t.ConstValue(result) : nullptr;
+  return value != nullptr ? Py_NewRef(value) : Give(nullptr);
+}
+
+PyObject* AsIndex(PyObject* o) {
+  if (!Ready()) return nullptr;
+  Trace& t = *current_trace;
+  Var v = t.Look(Of(o));
+  Var result = v->kind == VariableKind::kScalar || v->kind == VariableKind::kConst ? v : t.CallMethod(v, "__index__", {});
+  PyObject* value = result != nullptr ? t.ConstValue(result) : nullptr;
+  return value != nullptr ? PyNumber_Index(value) : Give(nullptr);
+}
+
+PyObject* CallProxy(PyObject* o, PyObject* args, PyObject* kwargs) {
+  if (!Ready()) return nullptr;
+  std::vector<Var> values;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+    values.push_back(Of(PyTuple_GET_ITEM(args, i)));
+    if (values.back() == nullptr) return Give(nullptr);
+  }
+  PyRef names;
+  if (kwargs != nullptr && PyDict_GET_SIZE(kwargs) > 0) {
+    names = PyRef::Steal(PySequence_Tuple(kwargs));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); i++) {
+      values.push_back(Of(PyDict_GetItem(kwargs, PyTuple_GET_ITEM(names.get(), i))));
+      if (values.back() == nullptr) return Give(nullptr);
+    }
+  }
+  return Give(current_trace->Call(Of(o), values, names.get()));
+}
+
+PyObject* GetAttrProxy(PyObject* o, PyObject* name) {
+  if (!Ready()) return nullptr;
+  return Give(current_trace->GetAttr(Of(o), name));
+}
+
+int SetAttrProxy(PyObject* o, PyObject* name, PyObject* value) {
+  if (!Ready()) return -1;
+  Var v = value != nullptr ? Of(value) : nullptr;
+  if ((value != nullptr && v == nullptr) || !current_trace->SetAttr(Of(o), name, v)) {
+    current_trace->FailureToPython();
+    return -1;
+  }
+  return 0;
+}
+
+PyObject* Text(PyObject* o, bool repr) {
+  if (!Ready()) return nullptr;
+  Trace& t = *current_trace;
+  Var v = repr ? t.Repr(Of(o)) : t.Str(Of(o));
+  PyObject* value = v != nullptr ? t.ConstValue(v) : nullptr;
+  return value != nullptr ? Py_NewRef(value) : Give(nullptr);
+}
+PyObject* ReprProxy(PyObject* o) { return Text(o, true); }
+PyObject* StrProxy(PyObject* o) { return Text(o, false); }
+
+void Dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+template <typename F>
+void* Slot(F* f) { return reinterpret_cast<void*>(f); }
+
+PyType_Slot proxy_slots[] = {
+    {Py_tp_dealloc, Slot(Dealloc)},
+    {Py_tp_richcompare, Slot(RichCompare)},
+    {Py_tp_hash, Slot(Hash)},
+    {Py_tp_iter, Slot(Iter)},
+    {Py_tp_iternext, Slot(IterNext)},
+    {Py_tp_call, Slot(CallProxy)},
+    {Py_tp_getattro, Slot(GetAttrProxy)},
+    {Py_tp_setattro, Slot(SetAttrProxy)},
+    {Py_tp_repr, Slot(ReprProxy)},
+    {Py_tp_str, Slot(StrProxy)},
+    {Py_mp_subscript, Slot(Subscript)},
+    {Py_mp_ass_subscript, Slot(AssignSubscript)},
+    {Py_mp_length, Slot(MappingLength)},
+    {Py_sq_contains, Slot(ContainsItem)},
+    {Py_nb_bool, Slot(AsBool)},
+    {Py_nb_index, Slot(AsIndex)},
+    {Py_nb_int, Slot(AsNumber<false>)},
+    {Py_nb_float, Slot(AsNumber<true>)},
+    {Py_nb_add, Slot(Binary<0>)},
+    {Py_nb_and, Slot(Binary<1>)},
+    {Py_nb_floor_divide, Slot(Binary<2>)},
+    {Py_nb_lshift, Slot(Binary<3>)},
+    {Py_nb_matrix_multiply, Slot(Binary<4>)},
+    {Py_nb_multiply, Slot(Binary<5>)},
+    {Py_nb_remainder, Slot(Binary<6>)},
+    {Py_nb_or, Slot(Binary<7>)},
+    {Py_nb_power, Slot(Power)},
+    {Py_nb_rshift, Slot(Binary<9>)},
+    {Py_nb_subtract, Slot(Binary<10>)},
+    {Py_nb_true_divide, Slot(Binary<11>)},
+    {Py_nb_xor, Slot(Binary<12>)},
+    {Py_nb_negative, Slot(Unary<kUnaryNegative>)},
+    {Py_nb_positive, Slot(Unary<kUnaryPositive>)},
+    {Py_nb_invert, Slot(Unary<kUnaryInvert>)},
+    {0, nullptr},
+};
+
+PyType_Spec proxy_spec = {"thirdbook._core.Proxy", sizeof(ProxyObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, proxy_slots};
+
+}  // namespace
+
+bool InitProxy(PyObject* module) {
+  proxy_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&proxy_spec));
+  if (proxy_type == nullptr) return false;
+  UntraceableError = PyErr_NewException("thirdbook._core.UntraceableError", PyExc_BaseException, nullptr);
+  return UntraceableError != nullptr && PyModule_AddObjectRef(module, "UntraceableError", UntraceableError) == 0;
+}
+
+bool IsProxy(PyObject* o) { return Py_TYPE(o) == proxy_type; }
+
+Var ProxyVariable(PyObject* o) { return reinterpret_cast<ProxyObject*>(o)->variable; }
+
+void DetachProxy(PyObject* proxy) { reinterpret_cast<ProxyObject*>(proxy)->variable = nullptr; }
+
+PyObject* MakeProxy(Var v) {
+  if (v->handle == nullptr) {
+    ProxyObject* p = PyObject_New(ProxyObject, proxy_type);
+    if (p == nullptr) return nullptr;
+    p->variable = v;
+    v->handle = reinterpret_cast<PyObject*>(p);
+  }
+  return Py_NewRef(v->handle);
+}
+
+}  // namespace thirdbook

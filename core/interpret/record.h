@@ -1,0 +1,34 @@
+// What a compilation was: kept for reports, turned into plain data when asked.
+//
+// In: CompileFrame fills a record. Out: a dict after the report schema (web/report/schema.json).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assemble/code_builder.h"
+#include "interpret/guard_program.h"
+#include "interpret/trace.h"
+
+namespace thirdbook {
+
+struct CompilationRecord {
+  explicit CompilationRecord(const FrameView& frame);
+  PyObject* ToDict() const;   // new reference
+
+  int id = 0;
+  PyRef original, rewritten, graph_object;
+  std::string function, file, trigger, status = "compiled", skip_reason;
+  int line = 0;
+  bool has_writes = false;
+  std::vector<BreakReason> breaks;
+  std::vector<Mutation> ledger;
+  std::vector<Role> roles;
+  std::shared_ptr<GuardProgram> guards;
+};
+
+void AddRecord(std::shared_ptr<CompilationRecord> record);
+bool InitRecords(PyObject* module);   // _records(), _reset_records(), _tracer_counters()
+
+}  // namespace thirdbook

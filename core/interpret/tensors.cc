@@ -1,0 +1,602 @@
+// Tensors in the trace: operations become graph nodes, views and in-place writes are functionalised. See trace.h.
+//
+//   base  x ──────────── current: %0, after x[0].add_(1): %3 = select_scatter-like as_strided_scatter(%0, ...)
+//   view  x[0]           (sizes, strides, offset) in the base; its value is derived again when the base's version has moved on
+//
+// In: calls of OpFunctions and tensor methods on variables. Out: tensor variables. Invariant: the graph stays pure; after it has run, inputs that were written
+// get their final value once (Trace::WrittenInputs).
+#include "interpret/builtins.h"
+#include "interpret/trace.h"
+#include "python/tensor_internal.h"
+#include "python/tensor_object.h"
+
+namespace thirdbook {
+
+namespace {
+
+// Binds a call's operands to graph values.
+class TraceResolver : public OperandResolver {
+ public:
+  explicit TraceResolver(Trace& trace) : trace_(trace) {}
+  bool Resolve(PyObject* object, OperandHandle* handle) override {
+    if (!IsProxy(object)) return false;
+    Var v = trace_.Look(ProxyVariable(object));
+    if (v->kind == VariableKind::kTensor) {
+      ValueRef value = trace_.TensorValue(v);
+      if (!value.defined()) return Failed(handle);
+      return Push(value, v, v->tensor->meta, handle);
+    }
+    if (v->kind == VariableKind::kScalar && (v->type == &PyLong_Type || v->type == &PyFloat_Type || v->type == &PyBool_Type)) {
+      ValueRef value = trace_.ScalarInput(v);
+      if (!value.defined()) return Failed(handle);
+      return Push(value, v, trace_.graph().meta(value), handle);
+    }
+    return false;
+  }
+  OperandHandle WeakConstant(PyObject* number) override {
+    Tensor t = PyBool_Check(number)    ? Tensor::WeakBool(number == Py_True)
+               : PyLong_Check(number) ? Tensor::WeakInt(PyLong_AsLongLong(number))
+                                      : Tensor::WeakFloat(PyFloat_AsDouble(number));
+    OperandHandle handle;
+    ValueRef value = trace_.graph().AddConstant(t, true);
+    Push(value, nullptr, trace_.graph().meta(value), &handle);
+    return handle;
+  }
+  OperandHandle Constant(Tensor tensor) override {
+    OperandHandle handle;
+    ValueRef value = trace_.graph().AddConstant(tensor, false);
+    Push(value, nullptr, trace_.graph().meta(value), &handle);
+    return handle;
+  }
+  const TensorMeta& Meta(OperandHandle handle) const override { return metas_[static_cast<size_t>(handle)]; }
+  ValueRef value(OperandHandle h) const { return h < 0 ? ValueRef{} : values_[static_cast<size_t>(h)]; }
+  Var variable(OperandHandle h) const { return h < 0 ? nullptr : variables_[static_cast<size_t>(h)]; }
+
+ private:
+  bool Push(ValueRef value, Var v, const TensorMeta& meta, OperandHandle* handle) {
+    *handle = static_cast<OperandHandle>(values_.size());
+    values_.push_back(value);
+    variables_.push_back(v);
+    metas_.push_back(meta);
+    return true;
+  }
+  bool Failed(OperandHandle* handle) {
+    *handle = -1;
+    return false;
+  }
+  Trace& trace_;
+  std::vector<ValueRef> values_;
+  std::vector<Var> variables_;
+  std::deque<TensorMeta> metas_;
+};
+
+SourceSpan SpanOf(const Site& site) {
+  SourceSpan span;
+  span.file = site.file;
+  span.line = site.line;
+  span.column = site.column;
+  span.end_line = site.end_line;
+  span.end_column = site.end_column;
+  return span;
+}
+
+bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
+  return a.sizes == b.sizes && a.strides == b.strides && a.offset == b.offset && a.dtype == b.dtype;
+}
+
+}  // namespace
+
+PyObject* TensorOperation(const char* name) { return reinterpret_cast<PyObject*>(FindOpFunction(name)); }
+
+PyObject* CommitFunction() {
+  static PyObject* commit = [] {
+    PyRef module = PyRef::Steal(PyImport_ImportModule("thirdbook._core"));
+    return PyObject_GetAttrString(module.get(), "_commit");
+  }();
+  return commit;
+}
+
+ValueRef Trace::TensorValue(Var v) {
+  TensorState& t = *v->tensor;
+  TensorBase& base = *t.base;
+  if (!base.current.defined()) {
+    Var input = base.input;
+    base.current = graph_.AddInput(sources_.Print(input->source), base.meta);
+    graph_inputs_.push_back(input);
+  }
+  bool whole = SameLayout(t.meta, base.meta);
+  if (t.value.defined() && t.version == base.version) return t.value;
+  if (whole) {
+    t.value = base.current;
+  } else {
+    // A view of a base that has been written: derived again from the contiguous contents.
+    if (!base.meta.IsContiguous()) {
+      Break("a view of a tensor with unusual strides is read after a write");
+      return {};
+    }
+    Result<ValueRef> flat = graph_.AddNode(Op::k_contiguous, {base.current}, {}, SpanOf(CurrentSite()));
+    if (!flat.ok()) {
+      Break(flat.status().message());
+      return {};
+    }
+    Result<ValueRef> view = graph_.AddNode(Op::k_as_strided, {*flat}, {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset}, SpanOf(CurrentSite()));
+    if (!view.ok()) {
+      Break(view.status().message());
+      return {};
+    }
+    t.value = *view;
+  }
+  t.version = base.version;
+  return t.value;
+}
+
+Var Trace::NewTensor(ValueRef value) {
+  TensorMeta meta = graph_.meta(value);
+  meta.weak = false;
+  bases_.push_back({value, meta, 0, nullptr, false, false});
+  Var v = New(TensorType);
+  v->kind = VariableKind::kTensor;
+  v->tensor = std::make_unique<TensorState>();
+  v->tensor->base = &bases_.back();
+  v->tensor->meta = meta;
+  v->tensor->value = value;
+  return v;
+}
+
+Var Trace::NewView(Var of, TensorMeta meta, ValueRef value) {
+  Var v = New(TensorType);
+  v->kind = VariableKind::kTensor;
+  v->tensor = std::make_unique<TensorState>();
+  v->tensor->base = of->tensor->base;
+  v->tensor->meta = std::move(meta);
+  v->tensor->meta.weak = false;
+  v->tensor->value = value;
+  v->tensor->version = of->tensor->base->version;
+  return v;
+}
+
+bool Trace::WriteTensor(Var target, ValueRef value) {
+  TensorState& t = *target->tensor;
+  TensorBase& base = *t.base;
+  if (base.input != nullptr) {
+    // Memory shared with another input: the write would reach it too.
+    for (Var other : existing_) {
+      if (other == base.input || other->kind != VariableKind::kTensor || !other->value || other->forward != nullptr) continue;
+      const Tensor& a = AsTensor(base.input->value.get());
+      const Tensor& b = AsTensor(other->value.get());
+      if (a.storage() == b.storage()) {
+        Break("a tensor is written that shares memory with another input", "the order of reads and writes is kept by running this call as it is",
+              "pass clones, or write into one tensor only");
+        return false;
+      }
+    }
+  }
+  TensorValue(target);   // an input enters the graph before it is written
+  if (failure_ != Failure::kNone) return false;
+  if (SameLayout(t.meta, base.meta)) {
+    base.current = value;
+  } else {
+    if (!base.meta.IsContiguous()) {
+      Break("a view of a tensor with unusual strides is written");
+      return false;
+    }
+    Result<ValueRef> flat = graph_.AddNode(Op::k_contiguous, {base.current}, {}, SpanOf(CurrentSite()));
+    if (!flat.ok()) {
+      Break(flat.status().message());
+      return false;
+    }
+    Result<ValueRef> whole = graph_.AddNode(Op::k_as_strided_scatter, {*flat, value},
+                                            {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset}, SpanOf(CurrentSite()));
+    if (!whole.ok()) {
+      Break(whole.status().message());
+      return false;
+    }
+    base.current = *whole;
+  }
+  base.version++;
+  t.value = value;
+  t.version = base.version;
+  return true;
+}
+
+std::vector<TensorBase*> Trace::WrittenInputs() {
+  std::vector<TensorBase*> out;
+  for (TensorBase& base : bases_) {
+    if (base.input != nullptr && base.version > 0) out.push_back(&base);
+  }
+  return out;
+}
+
+ValueRef Trace::ScalarInput(Var v) {
+  if (!v->value) {
+    Break("a number read from a tensor is used to compute with tensors", "it is known only after the graph has run", "keep it as a tensor (drop .item())");
+    return {};
+  }
+  auto it = scalar_inputs_.find(v->source.value);
+  if (it != scalar_inputs_.end()) return it->second;
+  if (v->type == &PyLong_Type) {
+    int overflow = 0;
+    PyLong_AsLongLongAndOverflow(v->value.get(), &overflow);
+    if (overflow != 0) {
+      Break("an int of more than 64 bits is used to compute with tensors");
+      return {};
+    }
+  }
+  TensorMeta meta;
+  meta.dtype = v->type == &PyLong_Type ? DType::kInt64 : v->type == &PyBool_Type ? DType::kBool : DType::kFloat64;
+  meta.weak = true;
+  ValueRef value = graph_.AddInput(sources_.Print(v->source), meta);
+  graph_inputs_.push_back(v);
+  scalar_inputs_[v->source.value] = value;
+  return value;
+}
+
+// Adds the op and wraps its outputs. `self` is the variable behind operand 0 (for views).
+Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& attrs, Var self) {
+  std::vector<const TensorMeta*> metas;
+  for (ValueRef v : operands) metas.push_back(v.defined() ? &graph_.meta(v) : nullptr);
+  if (IsDataDependent(op, metas, attrs)) {
+    return Break(std::string(Info(op).name) + "() gives a size that depends on the data", "the graph needs sizes before it runs");
+  }
+  bool view = Info(op).op_class == OpClass::kView;
+  TensorMeta view_meta;
+  if (Info(op).op_class == OpClass::kMaybeView && self != nullptr && self->kind == VariableKind::kTensor) {
+    view = AliasesOperand(op, self->tensor->meta, attrs);
+    if (view && op == Op::k_contiguous) return self;
+  }
+  if (view) {
+    if (self == nullptr || self->kind != VariableKind::kTensor) return Break("a view of a number");
+    Result<std::vector<TensorMeta>> inferred = Infer(op, {&self->tensor->meta}, attrs);
+    if (!inferred.ok()) return Break("the operation refuses its operands: " + inferred.status().message(), "CPython raises the error for this call");
+    view_meta = (*inferred)[0];
+  }
+  Result<ValueRef> node = graph_.AddNode(op, operands, attrs, SpanOf(CurrentSite()));
+  if (!node.ok()) return Break("the operation refuses its operands: " + node.status().message(), "CPython raises the error for this call");
+  if (view) return NewView(self, view_meta, *node);
+  size_t outputs = graph_.node(node->node).metas.size();
+  if (outputs == 1) return NewTensor(*node);
+  std::vector<Var> items;
+  for (size_t i = 0; i < outputs; i++) items.push_back(NewTensor({node->node, static_cast<int32_t>(i)}));
+  return NewTuple(std::move(items));
+}
+
+Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject* kwnames) {
+  OpFunctionObject* f = reinterpret_cast<OpFunctionObject*>(function);
+  std::vector<PyRef> refs;
+  std::vector<PyObject*> values;
+  for (Var a : args) {
+    Var v = Look(a);
+    // Tensor operands of foreign kinds are the real call's business.
+    PyObject* shadow = ArgumentShadow(v);
+    if (shadow == nullptr) return RaiseFromPython();
+    refs.push_back(PyRef::Steal(shadow));
+    values.push_back(shadow);
+  }
+  TraceResolver resolver(*this);
+  BoundCall call{};
+  size_t positional = args.size() - (kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+  bool bound = BindOp(f, values.data(), static_cast<Py_ssize_t>(positional), kwnames, resolver, &call);
+  if (!bound || failure_ != Failure::kNone) {
+    if (failure_ != Failure::kNone) {
+      PyErr_Clear();
+      return nullptr;
+    }
+    PyRef error = PyRef::Steal(PyErr_GetRaisedException());
+    PyRef text = error ? PyRef::Steal(PyObject_Str(error.get())) : PyRef();
+    std::string message = text ? PyUnicode_AsUTF8(text.get()) : "";
+    PyErr_Clear();
+    return Break("the arguments do not fit " + std::string(f->info->name) + "(): " + message, "CPython raises the error for this call");
+  }
+  if (call.requires_grad) return Break("a tensor that requires gradients is made", "gradients are not part of this version");
+  if (call.generator != nullptr) return Break("a random operation with a generator of its own");
+  std::vector<ValueRef> operands;
+  for (OperandHandle h : call.operands) operands.push_back(resolver.value(h));
+  Var self = call.operands.empty() ? nullptr : resolver.variable(call.operands[0]);
+  if (self != nullptr && self->kind != VariableKind::kTensor) self = nullptr;
+  if (!f->inplace && call.out < 0) return ApplyOp(call.op, operands, call.attrs, self);
+  Var target = f->inplace ? self : resolver.variable(call.out);
+  if (target == nullptr || target->kind != VariableKind::kTensor) return Break("an in-place operation without a tensor to write into");
+  Var result;
+  if (Info(call.op).op_class == OpClass::kView || Info(call.op).op_class == OpClass::kMaybeView) {
+    return Break(std::string(f->info->name) + "_() changes the sizes of a tensor in place");
+  }
+  result = ApplyOp(call.op, operands, call.attrs, self);
+  if (result == nullptr) return nullptr;
+  if (result->kind != VariableKind::kTensor) return Break("an operation with several outputs writes in place");
+  const TensorMeta& have = result->tensor->meta;
+  const TensorMeta& want = target->tensor->meta;
+  if (have.sizes != want.sizes || Category(have.dtype) > Category(want.dtype)) {
+    return Break(std::string("the result of ") + std::string(f->info->name) + "() does not fit the tensor that is written", "CPython raises the error for this call");
+  }
+  if (target->tensor->requires_grad && grad_enabled) {
+    return Break("a tensor that requires gradients is written in place", "whether that is allowed is decided by the real operation");
+  }
+  ValueRef value = result->tensor->value;
+  if (have.dtype != want.dtype) {
+    Result<ValueRef> cast = graph_.AddNode(Op::k_to, {value}, {want.dtype}, SpanOf(CurrentSite()));
+    if (!cast.ok()) return Break(cast.status().message());
+    value = *cast;
+  }
+  if (!WriteTensor(target, value)) return nullptr;
+  return target;
+}
+
+// ---- attributes and methods -------------------------------------------------------------------------------------------------
+
+static PyObject* SampleTensor() {
+  static PyObject* sample = [] {
+    Result<Tensor> t = Tensor::Empty(DType::kFloat32, {});
+    return t.ok() ? WrapTensor(*t) : nullptr;
+  }();
+  return sample;
+}
+
+Var Trace::TensorGetAttr(Var v, PyObject* name) {
+  PyTypeObject* type = v->value ? Py_TYPE(v->value.get()) : TensorType;
+  const char* text = PyUnicode_AsUTF8(name);
+  const TensorMeta& meta = v->tensor->meta;
+  PyObject* found = TypeLookup(type, name, false);
+  if (found != nullptr && (IsOpFunction(found) || PyFunction_Check(found) || Py_TYPE(found) == &PyMethodDescr_Type)) return NewMethod(Fixed(found), v);
+  if (found != nullptr && Py_TYPE(found) == &PyGetSetDescr_Type) {
+    if (strcmp(text, "shape") == 0) return ConstSize(meta.sizes);
+    if (strcmp(text, "dtype") == 0) return Const(DTypeObject(meta.dtype));
+    if (strcmp(text, "ndim") == 0) return ConstSteal(PyLong_FromLongLong(meta.rank()));
+    if (strcmp(text, "requires_grad") == 0) return Bool(v->tensor->requires_grad);
+    if (strcmp(text, "itemsize") == 0) return ConstSteal(PyLong_FromLong(ItemSize(meta.dtype)));
+    if (strcmp(text, "nbytes") == 0) return ConstSteal(PyLong_FromLongLong(meta.numel() * ItemSize(meta.dtype)));
+    if (strcmp(text, "__class__") == 0) return Fixed(reinterpret_cast<PyObject*>(type));
+    if (strcmp(text, "__dict__") == 0) {
+      Var view = New(&PyDict_Type);
+      view->dict_of = v;
+      return view;
+    }
+    bool constant = strcmp(text, "device") == 0 || strncmp(text, "is_", 3) == 0 || strcmp(text, "grad_fn") == 0 || strcmp(text, "layout") == 0;
+    if (constant) {
+      PyRef value = PyRef::Steal(PyObject_GetAttr(v->value ? v->value.get() : SampleTensor(), name));
+      return value ? Fixed(value.get()) : RaiseFromPython();
+    }
+    if (strcmp(text, "grad") == 0 && !v->value) return None();
+    if (strcmp(text, "data") == 0) {
+      TensorValue(v);
+      return failure_ != Failure::kNone ? nullptr : NewView(v, v->tensor->meta, TensorValue(v));
+    }
+    return Break(std::string("attribute '") + text + "' of a tensor", "kept by the tensor itself");
+  }
+  if (found != nullptr && Py_TYPE(found) == &PyWrapperDescr_Type) return NewMethod(Fixed(found), v);
+  if (found != nullptr && Py_TYPE(found) == &PyProperty_Type) return BindDescriptor(found, v, type, name);
+  Var own;
+  if (!InstanceLookup(v, name, true, &own)) return nullptr;
+  if (own != nullptr) return own;
+  if (found != nullptr) {
+    if (Py_TYPE(found)->tp_descr_get == nullptr) return AttributeValue(found, type, name);
+    return BindDescriptor(found, v, type, name);
+  }
+  static PyObject* getattr_name = PyUnicode_InternFromString("__getattr__");
+  PyObject* hook = TypeLookup(type, getattr_name, true);
+  if (hook != nullptr && PyFunction_Check(hook)) return Call(Fixed(hook), {v, Const(name)});
+  PyRef short_name = PyRef::Steal(PyType_GetName(type));
+  return RaiseNew(PyExc_AttributeError, std::string("'") + PyUnicode_AsUTF8(short_name.get()) + "' object has no attribute '" + text + "'");
+}
+
+Var Trace::ConstSize(const Sizes& sizes) {
+  PyRef real = PyRef::Steal(MakeSize(sizes));
+  if (!real) return RaiseFromPython();
+  std::vector<Var> items;
+  for (int64_t s : sizes) items.push_back(ConstSteal(PyLong_FromLongLong(s)));
+  Var v = NewTuple(std::move(items));
+  v->type = Py_TYPE(real.get());
+  return v;
+}
+
+// Methods of the C type that are no ops.
+Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vector<Var>& args, PyObject* kwnames) {
+  Var v = Look(args[0]);
+  const TensorMeta& meta = v->tensor->meta;
+  size_t n = args.size();
+  if (kwnames == nullptr) {
+    auto dimension = [&](const Sizes& values) -> Var {
+      PyObject* d = ConstValue(args[1]);
+      if (d == nullptr) return nullptr;
+      if (!PyLong_Check(d)) return Break(std::string(text) + "() of a dimension that is no int");
+      int64_t i = PyLong_AsLongLong(d);
+      if (i < 0) i += meta.rank();
+      if (i < 0 || i >= meta.rank()) return Break("a dimension out of range", "CPython raises the error for this call");
+      return ConstSteal(PyLong_FromLongLong(values[static_cast<size_t>(i)]));
+    };
+    if (strcmp(text, "size") == 0) return n == 1 ? ConstSize(meta.sizes) : dimension(meta.sizes);
+    if (strcmp(text, "stride") == 0) {
+      if (n == 2) return dimension(meta.strides);
+      std::vector<Var> items;
+      for (int64_t s : meta.strides) items.push_back(ConstSteal(PyLong_FromLongLong(s)));
+      return NewTuple(std::move(items));
+    }
+    if (n == 1) {
+      if (strcmp(text, "dim") == 0 || strcmp(text, "ndimension") == 0) return ConstSteal(PyLong_FromLongLong(meta.rank()));
+      if (strcmp(text, "numel") == 0 || strcmp(text, "nelement") == 0) return ConstSteal(PyLong_FromLongLong(meta.numel()));
+      if (strcmp(text, "is_contiguous") == 0) return Bool(meta.IsContiguous());
+      if (strcmp(text, "element_size") == 0) return ConstSteal(PyLong_FromLong(ItemSize(meta.dtype)));
+      if (strcmp(text, "is_floating_point") == 0) return Bool(IsFloating(meta.dtype));
+      if (strcmp(text, "is_complex") == 0) return Bool(false);
+      if (strcmp(text, "storage_offset") == 0) return ConstSteal(PyLong_FromLongLong(meta.offset));
+      if (strcmp(text, "item") == 0) {
+        PyTypeObject* type = IsFloating(meta.dtype) ? &PyFloat_Type : meta.dtype == DType::kBool ? &PyBool_Type : &PyLong_Type;
+        return ReadNumber(v, type);
+      }
+      if (strcmp(text, "tolist") == 0 && meta.rank() == 0) return TensorMethod(descriptor, "item", args, nullptr);
+      if (strcmp(text, "__len__") == 0) return Length(v);
+      if (strcmp(text, "__iter__") == 0) return GetIter(v);
+      if (strcmp(text, "__bool__") == 0) return ReadNumber(v, &PyBool_Type);
+      if (strcmp(text, "__float__") == 0) return ReadNumber(v, &PyFloat_Type);
+      if (strcmp(text, "__int__") == 0) return ReadNumber(v, &PyLong_Type);
+      if (strcmp(text, "__neg__") == 0) return UnaryOp(kUnaryNegative, v);
+      if (strcmp(text, "__invert__") == 0) return UnaryOp(kUnaryInvert, v);
+      if (strcmp(text, "__abs__") == 0) return TensorCall(TensorOperation("abs"), {v}, nullptr);
+      if (strcmp(text, "__hash__") == 0) return Break("hash() of a tensor");
+    }
+    if (n == 2) {
+      if (strcmp(text, "__getitem__") == 0) return TensorGetItem(v, Look(args[1]));
+      static const char* const kBinary[] = {"__add__", "__and__", "__floordiv__", "__lshift__", "__matmul__", "__mul__", "__mod__",
+                                            "__or__",  "__pow__", "__rshift__",   "__sub__",    "__truediv__", "__xor__"};
+      static const char* const kReflected[] = {"__radd__", "__rand__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmul__", "__rmod__",
+                                               "__ror__",  "__rpow__", "__rrshift__",   "__rsub__",    "__rtruediv__", "__rxor__"};
+      static const char* const kInPlace[] = {"__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imatmul__", "__imul__", "__imod__",
+                                             "__ior__",  "__ipow__", "__irshift__",   "__isub__",    "__itruediv__", "__ixor__"};
+      static const char* const kCompare[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+      for (int i = 0; i < 13; i++) {
+        if (strcmp(text, kBinary[i]) == 0) return BinaryOp(i, v, args[1]);
+        if (strcmp(text, kReflected[i]) == 0) return BinaryOp(i, args[1], v);
+        if (strcmp(text, kInPlace[i]) == 0) return BinaryOp(i + 13, v, args[1]);
+      }
+      for (int i = 0; i < 6; i++) {
+        if (strcmp(text, kCompare[i]) == 0) return Compare(i, v, args[1]);
+      }
+    }
+    if (n == 3 && strcmp(text, "__setitem__") == 0) return TensorSetItem(v, Look(args[1]), args[2]) ? None() : nullptr;
+  }
+  if (strcmp(text, "tolist") == 0 || strcmp(text, "numpy") == 0) {
+    return Break(std::string("tensor.") + text + "() is called", "the values are needed at once", "keep them in tensors, or accept the break");
+  }
+  return Break(std::string("method '") + text + "' of a tensor", "the tracer has no model of it");
+}
+
+// ---- items ----------------------------------------------------------------------------------------------------------------
+
+Var Trace::TensorGetItem(Var v, Var key) {
+  TraceResolver resolver(*this);
+  PyRef k = IndexShadow(key);
+  if (!k) return failure_ != Failure::kNone ? nullptr : RaiseFromPython();
+  std::vector<IndexStep> steps;
+  if (!DecomposeIndex(v->tensor->meta, k.get(), resolver, &steps) || failure_ != Failure::kNone) {
+    if (failure_ != Failure::kNone) {
+      PyErr_Clear();
+      return nullptr;
+    }
+    return BreakOnError("the index does not fit the tensor");
+  }
+  Var current = v;
+  TensorValue(v);
+  if (failure_ != Failure::kNone) return nullptr;
+  if (steps.empty()) steps.push_back({Op::k_alias, {}, {}});
+  for (IndexStep& step : steps) {
+    std::vector<ValueRef> operands = {TensorValue(current)};
+    for (OperandHandle h : step.extra) operands.push_back(resolver.value(h));
+    current = ApplyOp(step.op, operands, step.attrs, current);
+    if (current == nullptr) return nullptr;
+  }
+  return current;
+}
+
+std::nullptr_t Trace::BreakOnError(const std::string& what) {
+  PyRef error = PyRef::Steal(PyErr_GetRaisedException());
+  PyRef text = error ? PyRef::Steal(PyObject_Str(error.get())) : PyRef();
+  std::string message = text ? PyUnicode_AsUTF8(text.get()) : "";
+  PyErr_Clear();
+  return Break(what + ": " + message, "CPython raises the error for this call");
+}
+
+PyRef Trace::IndexShadow(Var key) {
+  key = Look(key);
+  if (key->kind == VariableKind::kNew && key->type == &PySlice_Type) return SliceOrShadow(key);
+  if (key->kind == VariableKind::kScalar) {
+    PyObject* value = ConstValue(key);
+    return value != nullptr ? PyRef::Borrow(value) : PyRef();
+  }
+  if (key->kind == VariableKind::kNew && PyType_IsSubtype(key->type, &PyTuple_Type) != 0) {
+    PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(key->items.size())));
+    for (size_t i = 0; i < key->items.size(); i++) {
+      PyRef item = IndexShadow(key->items[i]);
+      if (!item) return PyRef();
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item.release());
+    }
+    return tuple;
+  }
+  return PyRef::Steal(ArgumentShadow(key));
+}
+
+bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
+  if (v->tensor->requires_grad && grad_enabled) {
+    Break("a tensor that requires gradients is written in place");
+    return false;
+  }
+  TraceResolver resolver(*this);
+  PyRef k = IndexShadow(key);
+  if (!k) {
+    if (failure_ == Failure::kNone) RaiseFromPython();
+    return false;
+  }
+  std::vector<IndexStep> steps;
+  if (!DecomposeIndex(v->tensor->meta, k.get(), resolver, &steps) || failure_ != Failure::kNone) {
+    if (failure_ == Failure::kNone) {
+      BreakOnError("the index does not fit the tensor");
+    } else {
+      PyErr_Clear();
+    }
+    return false;
+  }
+  Var value = Look(value_in);
+  ValueRef source;
+  if (value->kind == VariableKind::kTensor) {
+    source = TensorValue(value);
+  } else if (value->kind == VariableKind::kScalar) {
+    source = ScalarInput(value);
+  } else {
+    PyObject* number = TryConst(value);
+    if (number == nullptr || !(PyLong_Check(number) || PyFloat_Check(number))) {
+      Break("a tensor's items are set to a '" + std::string(value->type->tp_name) + "'");
+      return false;
+    }
+    source = resolver.value(resolver.WeakConstant(number));
+  }
+  if (failure_ != Failure::kNone) return false;
+  TensorValue(v);
+  if (failure_ != Failure::kNone) return false;
+  Var current = v;
+  for (IndexStep& step : steps) {
+    std::vector<ValueRef> operands = {TensorValue(current)};
+    for (OperandHandle h : step.extra) operands.push_back(resolver.value(h));
+    if (step.op == Op::k_index) {
+      operands.push_back(source);
+      Result<ValueRef> put = graph_.AddNode(Op::k_index_put, operands, {false}, SpanOf(CurrentSite()));
+      if (!put.ok()) {
+        Break("the values do not fit the index: " + put.status().message(), "CPython raises the error for this call");
+        return false;
+      }
+      return WriteTensor(current, *put);
+    }
+    current = ApplyOp(step.op, operands, step.attrs, current);
+    if (current == nullptr) return false;
+  }
+  Result<ValueRef> written = graph_.AddNode(Op::k_copy, {TensorValue(current), source}, {}, SpanOf(CurrentSite()));
+  if (!written.ok()) {
+    Break("the value does not fit the items: " + written.status().message(), "CPython raises the error for this call");
+    return false;
+  }
+  return WriteTensor(current, *written);
+}
+
+// ---- numbers read from tensors -----------------------------------------------------------------------------------------------
+
+SourceId Trace::TensorSnapshot(Var v) {
+  if (v->source.defined() && v->tensor->base->version == 0) return v->source;
+  ValueRef value = TensorValue(v);
+  if (failure_ != Failure::kNone) return {};
+  Var snapshot = NewTensor(value);
+  graph_scalars_.push_back(snapshot);
+  Source s{SourceKind::kGraphTensor, static_cast<int32_t>(graph_scalars_.size() - 1)};
+  return sources_.Intern(std::move(s));
+}
+
+Var Trace::ReadNumber(Var v, PyTypeObject* type) {
+  if (v->tensor->meta.numel() != 1) {
+    return Break("a tensor with " + std::to_string(v->tensor->meta.numel()) + " elements is used as one number", "CPython raises the error for this call");
+  }
+  SourceId tensor = TensorSnapshot(v);
+  if (failure_ != Failure::kNone) return nullptr;
+  Source s{SourceKind::kCall};
+  s.object = ObjectOf(reinterpret_cast<PyObject*>(type));
+  s.operands = {tensor};
+  s.name = type->tp_name;
+  return Scalar(type, sources_.Intern(std::move(s)), nullptr);
+}
+
+}  // namespace thirdbook

@@ -1,0 +1,596 @@
+// Variables and failures of a trace: making, looking, specialising, shadows. See trace.h.
+#include "interpret/trace.h"
+
+#include "python/tensor_object.h"
+
+namespace thirdbook {
+
+Trace* current_trace = nullptr;
+
+Trace::Trace(const FrameView& frame, int break_at, bool dynamic) : frame_(frame), break_at_(break_at), dynamic_(dynamic) {}
+
+Trace::~Trace() {
+  // Proxies may outlive the trace inside of objects that wait for the collector: cut them loose.
+  for (Variable& v : variables_) {
+    v.value = PyRef();
+    v.shadow = PyRef();
+    v.initial = PyRef();
+  }
+  for (Variable& v : variables_) {
+    if (v.handle != nullptr) {
+      PyObject* handle = v.handle;
+      v.handle = nullptr;
+      DetachProxy(handle);
+      Py_DECREF(handle);
+    }
+  }
+}
+
+// ---- attributes written on a variable -------------------------------------------------------------------------------
+
+Var Variable::FindAttribute(PyObject* name, bool* deleted) const {
+  *deleted = false;
+  for (const auto& [key, var] : attributes) {
+    if (key.get() == name || PyUnicode_Compare(key.get(), name) == 0) {
+      *deleted = var == nullptr;
+      return var;
+    }
+  }
+  return nullptr;
+}
+
+bool Variable::HasAttributeWrite(PyObject* name) const {
+  bool deleted;
+  return FindAttribute(name, &deleted) != nullptr || deleted;
+}
+
+// ---- objects and sources ------------------------------------------------------------------------------------------------
+
+ObjectIndex Trace::ObjectOf(PyObject* object) {
+  auto [it, inserted] = object_index_.emplace(object, static_cast<ObjectIndex>(objects_.size()));
+  if (inserted) objects_.push_back(PyRef::Borrow(object));
+  return it->second;
+}
+
+static std::string ObjectName(PyObject* object) {
+  if (PyType_Check(object)) return reinterpret_cast<PyTypeObject*>(object)->tp_name;
+  if (PyUnicode_Check(object) || PyLong_Check(object) || PyFloat_Check(object) || object == Py_None) {
+    PyRef repr = PyRef::Steal(PyObject_Repr(object));
+    if (repr) {
+      const char* text = PyUnicode_AsUTF8(repr.get());
+      if (text != nullptr) return text;
+    }
+    PyErr_Clear();
+  }
+  if (PyFunction_Check(object)) return PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
+  if (PyModule_Check(object)) {
+    const char* name = PyModule_GetName(object);
+    if (name != nullptr) return name;
+    PyErr_Clear();
+  }
+  return std::string("<") + Py_TYPE(object)->tp_name + ">";
+}
+
+SourceId Trace::ObjectSource(PyObject* object) {
+  Source source{SourceKind::kObject};
+  source.object = ObjectOf(object);
+  source.name = object == frame_.globals ? "G" : object == frame_.builtins ? "builtins" : ObjectName(object);
+  return sources_.Intern(std::move(source));
+}
+
+// ---- making variables ---------------------------------------------------------------------------------------------------
+
+// Types whose exact instances are constants through and through.
+static bool IsPlainConstant(PyObject* o) {
+  return o == Py_None || o == Py_True || o == Py_False || o == Py_Ellipsis || o == Py_NotImplemented ||
+         PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
+         PyComplex_CheckExact(o) || PyCode_Check(o);
+}
+
+static bool IsConstant(PyObject* o, int depth = 0) {
+  DType dtype;
+  if (IsPlainConstant(o) || AsDType(o, &dtype) || PyRange_Check(o)) return true;
+  if (depth > 20) return false;
+  if (PyTuple_CheckExact(o)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
+      if (!IsConstant(PyTuple_GET_ITEM(o, i), depth + 1)) return false;
+    }
+    return true;
+  }
+  if (PyFrozenSet_CheckExact(o)) {
+    PyRef items = PyRef::Steal(PySequence_Tuple(o));
+    return items && IsConstant(items.get(), depth + 1);
+  }
+  if (PySlice_Check(o)) {
+    PySliceObject* s = reinterpret_cast<PySliceObject*>(o);
+    return IsConstant(s->start, depth + 1) && IsConstant(s->stop, depth + 1) && IsConstant(s->step, depth + 1);
+  }
+  return false;
+}
+
+Var Trace::New(PyTypeObject* type) {
+  variables_.emplace_back();
+  Var v = &variables_.back();
+  v->kind = VariableKind::kNew;
+  v->type = type;
+  v->step = root_step_;
+  return v;
+}
+
+Var Trace::Const(PyObject* value) {
+  auto it = consts_.find(value);
+  if (it != consts_.end()) return it->second;
+  Var v = New(Py_TYPE(value));
+  v->kind = VariableKind::kConst;
+  v->value = PyRef::Borrow(value);
+  consts_[value] = v;
+  return v;
+}
+
+Var Trace::ConstSteal(PyObject* value) {
+  if (value == nullptr) return RaiseFromPython();
+  PyRef owner = PyRef::Steal(value);
+  return FromShadow(value);
+}
+
+Var Trace::Fixed(PyObject* object) {
+  if (IsConstant(object)) return Const(object);
+  auto it = known_.find(object);
+  if (it != known_.end()) return it->second;
+  return Look(Lazy(object, ObjectSource(object)));
+}
+
+Var Trace::Lazy(PyObject* value, SourceId source) {
+  auto it = by_source_.find(source.value);
+  if (it != by_source_.end()) return it->second;
+  Var v = New(nullptr);
+  v->kind = VariableKind::kLazy;
+  v->value = PyRef::Borrow(value);
+  v->source = source;
+  by_source_[source.value] = v;
+  return v;
+}
+
+Var Trace::Scalar(PyTypeObject* type, SourceId source, PyObject* value_stolen) {
+  Var v = New(type);
+  v->kind = VariableKind::kScalar;
+  v->source = source;
+  v->value = PyRef::Steal(value_stolen);
+  return v;
+}
+
+Var Trace::NewTuple(std::vector<Var> items) {
+  Var v = New(&PyTuple_Type);
+  v->items = std::move(items);
+  return v;
+}
+
+Var Trace::NewContainer(PyTypeObject* type, PyObject* shadow_stolen) {
+  if (shadow_stolen == nullptr) return RaiseFromPython();
+  Var v = New(type);
+  v->shadow = PyRef::Steal(shadow_stolen);
+  shadows_[shadow_stolen] = v;
+  return v;
+}
+
+Var Trace::NewMethod(Var function, Var self) {
+  Var v = New(&PyMethod_Type);
+  v->items = {function, self};
+  return v;
+}
+
+// ---- looking ------------------------------------------------------------------------------------------------------------
+
+Var Trace::Look(Var v) {
+  while (v->forward != nullptr) v = v->forward;
+  if (v->kind != VariableKind::kLazy) return v;
+  return LookAtObject(v);
+}
+
+Var Trace::LookAtObject(Var v) {
+  PyObject* o = v->value.get();
+  bool fixed = sources_.at(v->source).kind == SourceKind::kObject;
+  auto guard = [&](GuardKind kind, PyObject* object) {
+    if (fixed) return;
+    Guard g{kind, v->source, {}};
+    g.object = ObjectOf(object);
+    g.line = CurrentLine();
+    g.text = ObjectName(object);
+    guards_.Add(std::move(g));
+  };
+  v->type = Py_TYPE(o);
+  if (!fixed && (o == Py_True || o == Py_False || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o))) {
+    guard(GuardKind::kType, reinterpret_cast<PyObject*>(Py_TYPE(o)));
+    v->kind = VariableKind::kScalar;
+    return v;
+  }
+  if (IsConstant(o)) {
+    bool identity = o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyCode_Check(o);
+    DType dtype;
+    guard(identity || AsDType(o, &dtype) ? GuardKind::kIdentity : GuardKind::kConstant, o);
+    v->kind = VariableKind::kConst;
+    return v;
+  }
+  auto it = known_.find(o);
+  if (it != known_.end() && it->second != v) {
+    Var other = it->second;
+    while (other->forward != nullptr) other = other->forward;
+    if (!fixed && !(other->source == v->source)) {
+      Guard g{GuardKind::kSame, v->source, other->source};
+      g.line = CurrentLine();
+      g.text = "is " + sources_.Print(other->source);
+      guards_.Add(std::move(g));
+    }
+    v->forward = other;
+    return other;
+  }
+  known_[o] = v;
+  existing_.push_back(v);
+  if (IsTensor(o)) {
+    const Tensor& tensor = AsTensor(o);
+    Guard g{GuardKind::kTensor, v->source, {}};
+    g.object = ObjectOf(reinterpret_cast<PyObject*>(Py_TYPE(o)));
+    g.meta = tensor.meta();
+    g.requires_grad = reinterpret_cast<TensorObject*>(o)->requires_grad;
+    g.dynamic.assign(tensor.sizes().size(), false);
+    g.line = CurrentLine();
+    guards_.Add(std::move(g));
+    bases_.push_back({{}, tensor.meta(), 0, v, false, false});
+    v->kind = VariableKind::kTensor;
+    v->tensor = std::make_unique<TensorState>();
+    v->tensor->base = &bases_.back();
+    v->tensor->meta = tensor.meta();
+    v->tensor->requires_grad = g.requires_grad;
+    return v;
+  }
+  v->kind = VariableKind::kObject;
+  bool by_identity = PyType_Check(o) || PyModule_Check(o) || PyCFunction_Check(o) || PyFunction_Check(o) ||
+                     Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type ||
+                     Py_TYPE(o) == &PyMemberDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type || IsOpFunction(o) ||
+                     Py_TYPE(o) == &PyProperty_Type;
+  if (by_identity) {
+    guard(GuardKind::kIdentity, o);
+  } else {
+    guard(GuardKind::kType, reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  }
+  return v;
+}
+
+bool Trace::IsKnown(Var v) {
+  v = Look(v);
+  return v->kind == VariableKind::kConst || (v->kind == VariableKind::kScalar && v->value);
+}
+
+bool Trace::Specialize(Var v) {
+  v = Look(v);
+  if (v->kind != VariableKind::kScalar) return true;
+  if (!v->value) {
+    Break("the value of a tensor decides what the program does",
+          "a number read from a tensor is known only after the graph has run",
+          "compute with torch.where or masks instead of Python branches, or accept the break");
+    return false;
+  }
+  Guard g{GuardKind::kConstant, v->source, {}};
+  g.object = ObjectOf(v->value.get());
+  g.line = CurrentLine();
+  g.text = "== " + ObjectName(v->value.get());
+  guards_.Add(std::move(g));
+  v->kind = VariableKind::kConst;
+  return true;
+}
+
+PyObject* Trace::TryConst(Var v) {
+  v = Look(v);
+  if (v->kind == VariableKind::kConst) return v->value.get();
+  if (v->kind == VariableKind::kNew && v->type == &PyTuple_Type) {
+    PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(v->items.size())));
+    for (size_t i = 0; i < v->items.size(); i++) {
+      PyObject* item = TryConst(v->items[i]);
+      if (item == nullptr) return nullptr;
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_NewRef(item));
+    }
+    keep_alive_.push_back(tuple);
+    return tuple.get();
+  }
+  if (v->kind == VariableKind::kObject &&
+      (PyType_Check(v->value.get()) || PyFunction_Check(v->value.get()) || PyCFunction_Check(v->value.get()))) {
+    return v->value.get();
+  }
+  return nullptr;
+}
+
+PyObject* Trace::ConstValue(Var v) {
+  v = Look(v);
+  if (v->kind == VariableKind::kScalar && !Specialize(v)) return nullptr;
+  if (v->kind == VariableKind::kNew && v->type == &PyTuple_Type) {
+    for (Var item : v->items) {
+      if (ConstValue(item) == nullptr) return nullptr;
+    }
+  }
+  if (v->kind == VariableKind::kObject && PyTuple_CheckExact(v->value.get())) {
+    std::vector<Var> items;
+    if (!Iterate(v, &items)) return nullptr;
+    return ConstValue(NewTuple(items));
+  }
+  PyObject* value = TryConst(v);
+  if (value == nullptr) Break("a constant is needed here", "the value is " + Describe(v), "");
+  return value;
+}
+
+SourceId Trace::SourceOf(Var v) {
+  v = Look(v);
+  switch (v->kind) {
+    case VariableKind::kConst: return ObjectSource(v->value.get());
+    case VariableKind::kScalar:
+    case VariableKind::kObject:
+    case VariableKind::kTensor: return v->source;
+    default: return SourceId{};
+  }
+}
+
+// ---- shadows --------------------------------------------------------------------------------------------------------------
+
+Var Trace::FromShadow(PyObject* o) {
+  if (IsProxy(o)) {
+    Var v = ProxyVariable(o);
+    while (v->forward != nullptr) v = v->forward;
+    return v;
+  }
+  auto it = shadows_.find(o);
+  if (it != shadows_.end()) return it->second;
+  if (IsConstant(o)) return Const(o);
+  if (PyTuple_CheckExact(o)) {
+    std::vector<Var> items;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
+      Var item = FromShadow(PyTuple_GET_ITEM(o, i));
+      if (item == nullptr) return nullptr;
+      items.push_back(item);
+    }
+    Var v = NewTuple(std::move(items));
+    v->shadow = PyRef::Borrow(o);
+    shadows_[o] = v;
+    return v;
+  }
+  if (PyType_Check(o) || PyFunction_Check(o) || PyModule_Check(o) || PyCFunction_Check(o)) return Fixed(o);
+  if (IsContainerType(Py_TYPE(o))) return NewContainer(Py_TYPE(o), Py_NewRef(o));
+  if (PyIter_Check(o) || PyDictViewSet_Check(o) || Py_TYPE(o) == &PyDictValues_Type) {
+    Var v = New(Py_TYPE(o));
+    v->value = PyRef::Borrow(o);
+    shadows_[o] = v;
+    return v;
+  }
+  if (PyExceptionInstance_Check(o)) {
+    PyRef args = PyRef::Steal(PyObject_GetAttrString(o, "args"));
+    if (!args) return RaiseFromPython();
+    Var v = New(Py_TYPE(o));
+    v->value = PyRef::Borrow(o);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); i++) {
+      Var item = FromShadow(PyTuple_GET_ITEM(args.get(), i));
+      if (item == nullptr) return nullptr;
+      v->items.push_back(item);
+    }
+    shadows_[o] = v;
+    return v;
+  }
+  return Break(std::string("a built-in function gave an object of type ") + Py_TYPE(o)->tp_name,
+               "the tracer has no model of that type", "");
+}
+
+PyObject* Trace::ElementShadow(Var v) {
+  while (v->forward != nullptr) v = v->forward;
+  switch (v->kind) {
+    case VariableKind::kConst: return Py_NewRef(v->value.get());
+    case VariableKind::kNew:
+      if (v->type == &PyTuple_Type) {
+        if (!v->shadow) {
+          PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(v->items.size())));
+          for (size_t i = 0; i < v->items.size(); i++) {
+            PyObject* item = ElementShadow(v->items[i]);
+            if (item == nullptr) return nullptr;
+            PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
+          }
+          v->shadow = tuple;
+          if (!IsConstant(tuple.get())) shadows_[tuple.get()] = v;
+        }
+        return Py_NewRef(v->shadow.get());
+      }
+      if (v->shadow && v->type == Py_TYPE(v->shadow.get())) return Py_NewRef(v->shadow.get());
+      if (v->value && PyIter_Check(v->value.get())) return Py_NewRef(v->value.get());
+      return MakeProxy(v);
+    case VariableKind::kObject: {
+      PyObject* o = v->value.get();
+      if (PyType_Check(o) && v->attributes.empty()) return Py_NewRef(o);
+      return MakeProxy(v);
+    }
+    default: return MakeProxy(v);
+  }
+}
+
+PyObject* Trace::ArgumentShadow(Var v) {
+  v = Look(v);
+  if (v->kind == VariableKind::kObject && IsContainer(v) && v->type == BaseContainer(v->type)) {
+    if (!EnsureShadow(v)) {
+      FailureToPython();
+      return nullptr;
+    }
+    return Py_NewRef(v->shadow.get());
+  }
+  if (v->kind == VariableKind::kObject && PyTuple_CheckExact(v->value.get())) {
+    std::vector<Var> items;
+    if (!Iterate(v, &items)) {
+      FailureToPython();
+      return nullptr;
+    }
+    return ElementShadow(NewTuple(items));
+  }
+  if (v->kind == VariableKind::kNew && v->value && (v->type == &PyDictKeys_Type || v->type == &PyDictValues_Type || v->type == &PyDictItems_Type)) {
+    return Py_NewRef(v->value.get());
+  }
+  if (v->kind == VariableKind::kObject && (PyFunction_Check(v->value.get()) || PyCFunction_Check(v->value.get())) && v->attributes.empty() &&
+      PyCFunction_Check(v->value.get())) {
+    return Py_NewRef(v->value.get());
+  }
+  return ElementShadow(v);
+}
+
+// ---- failures -------------------------------------------------------------------------------------------------------------
+
+std::nullptr_t Trace::Break(std::string reason, std::string explanation, std::string hint) {
+  if (failure_ == Failure::kBreak || failure_ == Failure::kFatal) return nullptr;
+  failure_ = Failure::kBreak;
+  break_ = BreakReason{};
+  break_.reason = std::move(reason);
+  break_.explanation = std::move(explanation);
+  break_.hint = std::move(hint);
+  for (SymbolicFrame* f : frame_stack_) {
+    const Instruction& i = f->parts->image.instructions[static_cast<size_t>(f->pc)];
+    Site site;
+    site.file = PyUnicode_AsUTF8(f->code->co_filename);
+    site.line = i.position.line;
+    site.column = i.position.column;
+    site.end_line = i.position.end_line;
+    site.end_column = i.position.end_column;
+    break_.stack.push_back(std::move(site));
+    break_.functions.push_back(PyUnicode_AsUTF8(f->code->co_qualname));
+  }
+  return nullptr;
+}
+
+std::nullptr_t Trace::Raise(Var exception) {
+  failure_ = Failure::kRaise;
+  raised_ = exception;
+  if (!exception->raised) exception->raise_step = root_step_;
+  exception->raised = true;
+  for (auto it = frame_stack_.rbegin(); it != frame_stack_.rend(); ++it) {
+    if ((*it)->handled.empty()) continue;
+    Var handled = (*it)->handled.back();
+    if (handled != exception && exception->context == nullptr) exception->context = handled;
+    break;
+  }
+  return nullptr;
+}
+
+std::nullptr_t Trace::RaiseNew(PyObject* type, const std::string& message) {
+  return Raise(MakeException(type, {Const(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())))}));
+}
+
+std::nullptr_t Trace::RaiseFromPython() {
+  if (failure_ == Failure::kBreak || failure_ == Failure::kFatal) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  PyRef error = PyRef::Steal(PyErr_GetRaisedException());
+  if (!error) {
+    return Break("a built-in function failed without an exception");
+  }
+  if (Py_IS_TYPE(error.get(), reinterpret_cast<PyTypeObject*>(UntraceableError))) {
+    return Break("a built-in function could not be traced");
+  }
+  if (PyErr_GivenExceptionMatches(error.get(), PyExc_KeyboardInterrupt) ||
+      PyErr_GivenExceptionMatches(error.get(), PyExc_MemoryError) || PyErr_GivenExceptionMatches(error.get(), PyExc_SystemExit)) {
+    PyErr_SetRaisedException(error.release());
+    failure_ = Failure::kFatal;
+    return nullptr;
+  }
+  keep_alive_.push_back(error);
+  Var v = FromShadow(error.get());
+  if (v == nullptr) return nullptr;
+  return Raise(v);
+}
+
+Var Trace::TakeRaised() {
+  Var v = raised_;
+  ClearFailure();
+  return v;
+}
+
+bool Trace::RaisedMatches(PyObject* type) {
+  return failure_ == Failure::kRaise && PyType_IsSubtype(raised_->type, reinterpret_cast<PyTypeObject*>(type)) != 0;
+}
+
+void Trace::FailureToPython() {
+  if (PyErr_Occurred() != nullptr) return;
+  if (failure_ != Failure::kRaise) {
+    PyErr_SetString(UntraceableError, break_.reason.c_str());
+    return;
+  }
+  Var v = TakeRaised();
+  if (!v->value) {
+    PyRef args = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(v->items.size())));
+    for (size_t i = 0; i < v->items.size(); i++) {
+      PyObject* item = ElementShadow(v->items[i]);
+      if (item == nullptr) item = Py_NewRef(Py_None);
+      PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), item);
+    }
+    PyTypeObject* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+    PyObject* real = PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) != 0
+                         ? PyObject_Call(PyExc_StopIteration, args.get(), nullptr)
+                         : base->tp_new(v->type, args.get(), nullptr);
+    if (real == nullptr) return;
+    v->value = PyRef::Steal(real);
+    shadows_[real] = v;
+  }
+  PyErr_SetRaisedException(Py_NewRef(v->value.get()));
+}
+
+// ---- places ---------------------------------------------------------------------------------------------------------------
+
+Site Trace::CurrentSite() {
+  Site site;
+  if (frame_stack_.empty()) return site;
+  SymbolicFrame* f = frame_stack_.back();
+  const Position& p = f->parts->image.instructions[static_cast<size_t>(f->pc)].position;
+  site.file = PyUnicode_AsUTF8(f->code->co_filename);
+  site.line = p.line;
+  site.column = p.column;
+  site.end_line = p.end_line;
+  site.end_column = p.end_column;
+  return site;
+}
+
+int Trace::CurrentLine() {
+  if (frame_stack_.empty()) return frame_.code->co_firstlineno;
+  SymbolicFrame* f = frame_stack_.back();
+  return f->parts->image.instructions[static_cast<size_t>(f->pc)].position.line;
+}
+
+std::string Trace::Describe(Var v) {
+  if (v == nullptr) return "";
+  while (v->forward != nullptr) v = v->forward;
+  switch (v->kind) {
+    case VariableKind::kNull: return "NULL";
+    case VariableKind::kConst: {
+      PyRef repr = PyRef::Steal(PyObject_Repr(v->value.get()));
+      const char* text = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
+      PyErr_Clear();
+      return text != nullptr ? text : "?";
+    }
+    case VariableKind::kLazy:
+    case VariableKind::kScalar:
+    case VariableKind::kObject: return sources_.Print(v->source);
+    case VariableKind::kTensor: {
+      if (v->source.defined()) return sources_.Print(v->source);
+      std::string text = std::string("tensor ") + std::string(DTypeName(v->tensor->meta.dtype)) + "[";
+      for (size_t i = 0; i < v->tensor->meta.sizes.size(); i++) text += (i != 0 ? ", " : "") + std::to_string(v->tensor->meta.sizes[i]);
+      return text + "]";
+    }
+    case VariableKind::kNew: return std::string("new ") + (v->type != nullptr ? v->type->tp_name : "object");
+  }
+  return "?";
+}
+
+const CodeParts* PartsOf(PyCodeObject* code) {
+  static std::unordered_map<PyCodeObject*, CodeParts*> cache;
+  auto it = cache.find(code);
+  if (it != cache.end()) return it->second;
+  CodeParts* parts = new CodeParts();
+  if (!ReadCode(code, parts)) {
+    delete parts;
+    return nullptr;
+  }
+  Py_INCREF(code);
+  cache[code] = parts;
+  return parts;
+}
+
+}  // namespace thirdbook

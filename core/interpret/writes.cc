@@ -1,0 +1,199 @@
+// What the traced code changes: rows of the ledger and the order of replay; cells and globals. See trace.h.
+//
+// In: a change to a variable. Out: the variable's state knows it, and (for objects that were there before) a Write and a ledger row. Invariant: the
+// real objects stay untouched; reads go through the state.
+#include "interpret/trace.h"
+
+namespace thirdbook {
+
+void Trace::NoteContents(Var container, const std::string& operation, const std::string& after) {
+  if (container->kind != VariableKind::kObject) return;
+  bool is_globals = container->value.get() == frame_.globals ||
+                    (PyDict_CheckExact(container->value.get()) && container->source.defined() && container == root_.globals);
+  bool first = true;
+  for (Write& w : writes_) {
+    if (w.kind == Write::Kind::kContents && w.target == container) first = false;
+  }
+  std::string source = sources_.Print(container->source);
+  std::string key = source + (is_globals ? operation : "");
+  Mutation& row = ledger_.Row("contents " + key, is_globals ? MutationKind::kGlobal : MutationKind::kValueExisting);
+  row.source = source;
+  std::string full = std::string(container->type->tp_name) + "." + operation;
+  if (row.operation.empty()) {
+    row.operation = is_globals ? operation : full;
+  } else if (!is_globals && row.operation.find(full) == std::string::npos && row.operation.size() < 160) {
+    row.operation += ", " + full;
+  }
+  if (!after.empty()) {
+    if (row.after.empty() || is_globals) {
+      row.after = after;
+    } else if (row.after.size() < 160) {
+      row.after += ", " + after;
+    }
+  }
+  ledger_.AddSite(row, CurrentSite());
+  if (first) writes_.push_back({Write::Kind::kContents, container, PyRef(), {}, {}, ledger_.rows().size() - 1});
+}
+
+void Trace::NoteAttribute(Var object, PyObject* name, Var value) {
+  bool is_new = object->kind != VariableKind::kObject && object->kind != VariableKind::kTensor;
+  std::string before;
+  if (!is_new) {
+    Var own = nullptr;
+    bool deleted;
+    own = object->FindAttribute(name, &deleted);
+    if (own == nullptr && !deleted && !PyType_Check(object->value.get())) {
+      PyObject* dict = PyModule_Check(object->value.get()) ? PyModule_GetDict(object->value.get()) : nullptr;
+      if (dict == nullptr && (object->type->tp_dictoffset != 0 || PyType_HasFeature(object->type, Py_TPFLAGS_MANAGED_DICT))) {
+        PyRef held = PyRef::Steal(PyObject_GenericGetDict(object->value.get(), nullptr));
+        dict = held.get();
+      }
+      PyErr_Clear();
+      PyObject* old = dict != nullptr ? PyDict_GetItemWithError(dict, name) : nullptr;
+      if (old != nullptr && (PyLong_CheckExact(old) || PyFloat_CheckExact(old) || PyUnicode_CheckExact(old) || PyBool_Check(old) || old == Py_None)) {
+        PyRef repr = PyRef::Steal(PyObject_Repr(old));
+        before = PyUnicode_AsUTF8(repr.get());
+      } else if (old != nullptr) {
+        before = std::string("<") + Py_TYPE(old)->tp_name + ">";
+      }
+    }
+  }
+  bool found = false;
+  for (auto& [key, var] : object->attributes) {
+    if (PyUnicode_Compare(key.get(), name) == 0) {
+      bool was_deleted = var == nullptr;
+      var = value;
+      found = true;
+      if (was_deleted && value != nullptr) {
+        // Deleted, then stored again: it moves to the end of the dict.
+        auto entry = std::make_pair(key, var);
+        for (size_t i = 0; i < object->attributes.size(); i++) {
+          if (object->attributes[i].first.get() == key.get()) {
+            object->attributes.erase(object->attributes.begin() + static_cast<long>(i));
+            break;
+          }
+        }
+        object->attributes.push_back(std::move(entry));
+        object->reordered = true;
+      }
+      break;
+    }
+  }
+  if (!found) object->attributes.emplace_back(PyRef::Borrow(name), value);
+  if (is_new) {
+    if (value == nullptr) {
+      for (size_t i = 0; i < object->attributes.size(); i++) {
+        if (object->attributes[i].second == nullptr) {
+          object->attributes.erase(object->attributes.begin() + static_cast<long>(i));
+          break;
+        }
+      }
+    }
+    return;
+  }
+  std::string source = sources_.Print(object->source);
+  Mutation& row = ledger_.Row("attribute " + source + "." + PyUnicode_AsUTF8(name), MutationKind::kAttributeExisting);
+  bool first = row.sites.empty();
+  row.source = source;
+  row.operation = std::string(value != nullptr ? "setattr " : "delattr ") + PyUnicode_AsUTF8(name);
+  if (first) row.before = before;
+  row.after = value != nullptr ? Describe(value) : "";
+  ledger_.AddSite(row, CurrentSite());
+  if (first) writes_.push_back({Write::Kind::kAttribute, object, PyRef::Borrow(name), {}, {}, ledger_.rows().size() - 1});
+}
+
+void Trace::AddEffect(Var callable, std::vector<Var> args, std::vector<std::pair<PyRef, Var>> kwargs, const std::string& operation) {
+  Mutation& row = ledger_.Row("effect " + std::to_string(writes_.size()) + "." + std::to_string(instructions_), MutationKind::kEffect);
+  row.source = Describe(callable);
+  row.operation = operation;
+  for (size_t i = 0; i < args.size(); i++) row.after += (i != 0 ? ", " : "") + Describe(args[i]);
+  ledger_.AddSite(row, CurrentSite());
+  writes_.push_back({Write::Kind::kEffect, callable, PyRef(), std::move(args), std::move(kwargs), ledger_.rows().size() - 1});
+}
+
+// ---- cells ----------------------------------------------------------------------------------------------------------------
+
+static PyObject* CellKey() {
+  static PyObject* name = PyUnicode_InternFromString("cell_contents");
+  return name;
+}
+
+Var Trace::CellContents(Var cell_in, PyObject* name) {
+  Var cell = Look(cell_in);
+  if (cell->kind == VariableKind::kNew) {
+    if (cell->items.empty() || cell->items[0] == nullptr) {
+      return RaiseNew(PyExc_NameError, std::string("cannot access free variable '") + PyUnicode_AsUTF8(name) + "' where it is not associated with a value in enclosing scope");
+    }
+    return cell->items[0];
+  }
+  bool deleted;
+  if (Var written = cell->FindAttribute(CellKey(), &deleted)) return written;
+  PyObject* value = deleted ? nullptr : PyCell_GET(cell->value.get());
+  if (value == nullptr) {
+    if (!deleted) {
+      Guard g{GuardKind::kEmptyCell, cell->source, {}};
+      g.line = CurrentLine();
+      g.text = "empty";
+      guards_.Add(std::move(g));
+    }
+    return RaiseNew(PyExc_NameError, std::string("cannot access free variable '") + PyUnicode_AsUTF8(name) + "' where it is not associated with a value in enclosing scope");
+  }
+  Source s{SourceKind::kCellContents};
+  s.operands = {cell->source};
+  return Lazy(value, sources_.Intern(std::move(s)));
+}
+
+bool Trace::SetCell(Var cell_in, Var value) {
+  Var cell = Look(cell_in);
+  if (cell->kind == VariableKind::kNew) {
+    cell->items = {value};
+    return true;
+  }
+  if (cell->type != &PyCell_Type) {
+    Break("a closure variable whose cell is unusual");
+    return false;
+  }
+  std::string source = sources_.Print(cell->source);
+  Mutation& row = ledger_.Row("cell " + source, MutationKind::kCell);
+  bool first = row.sites.empty();
+  row.source = source;
+  row.operation = value != nullptr ? "cell contents" : "empty the cell";
+  row.after = value != nullptr ? Describe(value) : "";
+  ledger_.AddSite(row, CurrentSite());
+  bool found = false;
+  for (auto& [key, var] : cell->attributes) {
+    var = value;
+    found = true;
+  }
+  if (!found) cell->attributes.emplace_back(PyRef::Borrow(CellKey()), value);
+  if (first) writes_.push_back({Write::Kind::kCell, cell, PyRef(), {}, {}, ledger_.rows().size() - 1});
+  return true;
+}
+
+// ---- globals ----------------------------------------------------------------------------------------------------------------
+
+Var Trace::GlobalLookup(Var globals, PyObject* name) {
+  globals = Look(globals);
+  keep_alive_.push_back(PyRef::Borrow(name));
+  if (globals->kind != VariableKind::kObject || !PyDict_Check(globals->value.get())) return Break("globals that are no dict");
+  Var key = Const(name);
+  if (globals->shadow) {
+    PyObject* value = PyDict_GetItemWithError(globals->shadow.get(), name);
+    if (value != nullptr) return FromShadow(value);
+  } else {
+    Var found = DictLookup(globals, key);
+    if (found != nullptr || failure_ != Failure::kNone) return found;
+  }
+  static PyObject* builtins_name = PyUnicode_InternFromString("__builtins__");
+  PyObject* builtins = frame_.builtins;
+  PyObject* own = PyDict_GetItemWithError(globals->value.get(), builtins_name);
+  if (own != nullptr) builtins = PyModule_Check(own) ? PyModule_GetDict(own) : own;
+  PyErr_Clear();
+  if (!PyDict_Check(builtins)) return Break("builtins that are no dict");
+  PyObject* value = PyDict_GetItemWithError(builtins, name);
+  if (value == nullptr) return nullptr;
+  Var b = Fixed(builtins);
+  return DictLookup(b, key);
+}
+
+}  // namespace thirdbook

@@ -1,0 +1,22 @@
+// The callable that rewritten code calls to run a graph.
+//
+// In: positional arguments in the graph's input order: tensors, or Python numbers for weak inputs. Out: a
+// tuple of new tensors, one per output. Errors: the exception that the kernel's Status names; nothing has
+// been written then, and the random generator is as it was.
+#pragma once
+
+#include <Python.h>
+
+#include "graph/graph.h"
+#include "kernel/executable.h"
+
+namespace thirdbook {
+
+PyObject* MakeGraphObject(Graph graph, Backend backend);  // new reference; NULL with an exception set
+// The graph of a graph object; nullptr when `object` is none.
+const Graph* GraphOf(PyObject* object);
+Executable* ExecutableOf(PyObject* object);
+
+bool InitGraphObject(PyObject* module);  // the type; `_commit(tensor, value)`
+
+}  // namespace thirdbook
