@@ -59,6 +59,15 @@ def gen(n):
         if len(log) < 60:
             log.append(("gen", v))
         yield v * 2
+def chain(n):
+    got = yield from gen(n)
+    yield (n, got)
+async def soon(n): return n + 1
+def drive(coroutine):
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
 @functools.lru_cache(maxsize=3)
 def cached(n):
     log.append(("cached", n))
@@ -122,7 +131,7 @@ class Statements:
     def statement(self, scope, budget):
         kinds = ["assign"] * 5 + ["simple"] * 9
         if budget > 0:
-            kinds += ["if_", "for_", "try_", "with_", "closure", "while_", "match_"] + ["if_"]
+            kinds += ["if_", "for_", "try_", "with_", "closure", "while_", "match_", "if_", "group", "local_class"]
         if scope.can_return and self.rng.random() < 0.04:
             kinds = ["return_"]
         getattr(self, self.rng.choice(kinds))(scope, budget)
@@ -240,6 +249,33 @@ class Statements:
         if self.rng.random() < 0.3:
             self.emit(f"log.append({name})")
 
+    def group(self, scope, budget):
+        """except*, with a group that may or may not match."""
+        self.emit("try:")
+        self.block(scope, budget - 1)
+        self.level += 1
+        self.emit(self.fill("if «bool»: raise ExceptionGroup('g', [ValueError(«int»), KeyError(«str»), Problem()][:«digit»])", scope))
+        self.level -= 1
+        for kind in self.rng.sample(("ValueError", "(KeyError, Problem)", "Exception"), 2):
+            self.emit(f"except* {kind} as found:")
+            self.level += 1
+            self.emit("log.append((str(found), len(found.exceptions)))")
+            self.level -= 1
+
+    def local_class(self, scope, _budget):
+        name, made = self.new_name(), self.new_name()
+        self.emit(f"class {name}({self.rng.choice(('Plain', 'Sub', 'Prop'))}):")
+        self.level += 1
+        self.emit(f"extra = {self.of('int', scope, 1)}")
+        if self.rng.random() < 0.6:
+            self.emit("def bump(self, by=1): return super().bump(by) + self.extra")
+        else:
+            self.emit("@classmethod")
+            self.emit("def make(cls, n): return cls(n)")
+        self.level -= 1
+        self.emit(f"{made} = {name}({self.of('int', scope, 1)})")
+        scope.bind("object", made)
+
     def match_(self, scope, budget):
         self.emit(f"match {self.of(self.rng.choice(('int', 'list', 'dict', 'object')), scope)}:")
         self.level += 1
@@ -258,6 +294,12 @@ _RISKY = (
 )
 
 _SIMPLE = (
+    "del gs\ngs = («str»)[-9:]", "log.append(dict(**«dict», z=«int»))", "items[1:3] = «list»\ndel items[12:]", "log.append(~«int»)", "log.append(list(chain(«digit»)))",
+    "if «name object» is not None: log.append('object')", "log.append(drive(soon(«int»)))", "log.append(chain(«digit»))", "log.append((*«list», *«str»))", "log.append({**«dict», 'q': 1})",
+    "log.append(max(«list», default=«int»))", "log.append([*map(lambda v, w=«int»: v + w, «list»)][:5])", "log.append(list(zip(*[«list», «list»]))[:3])", "log.append(«str».join(['p', 'q'])[:9])",
+    "window = deque(«list», maxlen=4)", "seen ^= {«int» % 9}", "seen = {«int» % 9, 1}", "table = dict(sorted(table.items()))", "items = sorted(items, key=lambda v: (v % 3, v))",
+    "log.append(getattr(«name object», «word», None))", "log.append(type(«name object»).__name__)", "log.append(isinstance(«any», (int, str)))", "log.append(torch.stack([«tensor», «tensor»]).sum(0))",
+    "log.append((«tensor» > «digit»).sum())", "a, b = t[:2], t[2:]\na.copy_(b)", "t = t.clone()", "log.append(t is x)", "log.append(x.tolist())", "log.append([float(v) for v in t])",
     "gi = «int»", "gi += «int»", "gf = «float»", "gs = («str»)[-10:]", "gs += «word»\ngs = gs[-9:]", "items.append(«int»)\ndel items[:-12]", "items.insert(0, «int»)\ndel items[12:]",
     "items.extend(«list»)\ndel items[:-12]", "items.sort()", "items.reverse()", "items[0:1] = [«int»]", "if items: items[«index»] = «int»", "if items: del items[«index»]", "items += [«int»]\ndel items[:-12]",
     "«name list».append(«int»)", "«name list»[:] = «list»", "table[«word»] = «int»", "table.update(«dict»)\nwhile len(table) > 8: table.popitem()", "table.pop(«word», None)",
