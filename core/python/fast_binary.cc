@@ -42,14 +42,13 @@ bool NumberAs(PyObject* number, DType dtype, char* at) {
 
 }  // namespace
 
-bool TryFastBinary(Op op, PyObject* a, PyObject* b, Tensor* out) {
+bool TryFastBinary(Op op, PyObject* a, PyObject* b, bool in_place, Tensor* out) {
   PyObject* with_shape = IsTensor(a) ? a : b;
   if (!IsTensor(with_shape)) return false;
   const Tensor& shaped = AsTensor(with_shape);
   const TensorMeta& meta = shaped.meta();
   DType dtype = meta.dtype;
-  bool floating = IsFloating(dtype);
-  if (!floating && (dtype != DType::kInt64 || op == Op::k_div)) return false;
+  if (!IsFloating(dtype) && (dtype != DType::kInt64 || op == Op::k_div)) return false;
   if (!meta.IsContiguous()) return false;
   int64_t item = ItemSize(dtype);
   alignas(8) char number[8];
@@ -57,30 +56,34 @@ bool TryFastBinary(Op op, PyObject* a, PyObject* b, Tensor* out) {
   int64_t strides[3];
   PyObject* sides[2] = {a, b};
   for (size_t i = 0; i < 2; ++i) {
-    if (IsTensor(sides[i])) {
-      const Tensor& tensor = AsTensor(sides[i]);
-      if (sides[i] != with_shape &&
-          (tensor.dtype() != dtype || tensor.sizes() != meta.sizes || !tensor.meta().IsContiguous())) {
-        return false;
-      }
-      addresses[i + 1] = tensor.data<char>();
-      strides[i + 1] = item;
-    } else {
+    if (!IsTensor(sides[i])) {
       if (!NumberAs(sides[i], dtype, number)) return false;
       addresses[i + 1] = number;
       strides[i + 1] = 0;
+      continue;
     }
+    const Tensor& tensor = AsTensor(sides[i]);
+    if (tensor.dtype() != dtype || tensor.sizes() != meta.sizes || !tensor.meta().IsContiguous()) return false;
+    bool shifted = tensor.storage() == shaped.storage() && tensor.meta().offset != meta.offset;
+    if (in_place && shifted) return false;
+    addresses[i + 1] = tensor.data<char>();
+    strides[i + 1] = item;
   }
   PointwiseLoop loop = FindBinaryLoop(op, dtype);
   if (loop == nullptr) return false;
-  DType result_dtype = IsComparison(op) ? DType::kBool : dtype;
-  auto made = Tensor::Empty(result_dtype, meta.sizes);
-  if (!made.ok()) return false;
-  addresses[0] = made->data<char>();
-  strides[0] = ItemSize(result_dtype);
   LoopState state;
+  if (in_place) {
+    addresses[0] = addresses[1];
+    strides[0] = item;
+  } else {
+    DType result_dtype = IsComparison(op) ? DType::kBool : dtype;
+    auto made = Tensor::Empty(result_dtype, meta.sizes);
+    if (!made.ok()) return false;
+    *out = std::move(*made);
+    addresses[0] = out->data<char>();
+    strides[0] = ItemSize(result_dtype);
+  }
   loop(addresses, strides, meta.numel(), &state);
-  *out = std::move(*made);
   return true;
 }
 

@@ -126,7 +126,7 @@ template <Op op>
 PyObject* Binary(PyObject* a, PyObject* b) {
   if constexpr (kHasFastWay<op>) {
     Tensor result;
-    if (TryFastBinary(op, a, b, &result)) return WrapTensor(std::move(result));
+    if (TryFastBinary(op, a, b, false, &result)) return WrapTensor(std::move(result));
   }
   std::vector<Tensor> operands;
   operands.reserve(2);
@@ -148,6 +148,12 @@ PyObject* Power(PyObject* a, PyObject* b, PyObject* modulus) {
 
 template <Op op>
 PyObject* InPlace(PyObject* a, PyObject* b) {
+  if constexpr (kHasFastWay<op>) {
+    if (IsTensor(a)) {
+      if (!CheckWritable(a)) return nullptr;
+      if (TryFastBinary(op, a, b, true, nullptr)) return Py_NewRef(a);
+    }
+  }
   std::vector<Tensor> operands;
   operands.reserve(2);
   if (!IsTensor(a) || !Operand(a, &operands) || !Operand(b, &operands)) return NotImplementedOrError();
