@@ -3,7 +3,9 @@
 
 #include <new>
 
+#include "kernel/engine.h"
 #include "python/py_ref.h"
+#include "python/tensor_internal.h"
 #include "python/tensor_object.h"
 #include "tensor/generator.h"
 #include "tensor/kernels.h"
@@ -12,36 +14,52 @@ namespace thirdbook {
 
 namespace {
 
+// Numbers given at a call are written into tensors that the graph object keeps: a call with numbers allocates nothing for them.
+struct Scalar {
+  Tensor tensor;
+};
+
 struct GraphObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   Graph* graph;
   Executable* executable;  // nullptr: node by node
+  std::vector<Scalar>* scalars;
   bool random;
 };
 
 PyTypeObject* graph_type = nullptr;
 
-bool ToTensor(PyObject* o, Tensor* out) {
-  if (IsTensor(o)) {
-    *out = AsTensor(o);
-    return true;
-  }
-  if (PyBool_Check(o)) {
-    *out = Tensor::WeakBool(o == Py_True);
-    return true;
-  }
+template <typename T>
+const Tensor* PutNumber(Scalar* scalar, DType dtype, T value, Tensor (*make)(T)) {
+  if (!scalar->tensor.defined() || scalar->tensor.dtype() != dtype) scalar->tensor = make(value);
+  else *scalar->tensor.data<T>() = value;
+  return &scalar->tensor;
+}
+
+// The tensor for one argument: the object's own, or one in `scalar`. NULL with an exception set.
+const Tensor* ToTensor(PyObject* o, Scalar* scalar) {
+  if (IsTensor(o)) return &AsTensor(o);
+  if (PyFloat_CheckExact(o)) return PutNumber(scalar, DType::kFloat64, PyFloat_AS_DOUBLE(o), Tensor::WeakFloat);
+  if (PyBool_Check(o)) return PutNumber(scalar, DType::kBool, o == Py_True, Tensor::WeakBool);
   if (PyLong_Check(o)) {
-    long long value = PyLong_AsLongLong(o);
-    if (value == -1 && PyErr_Occurred() != nullptr) return false;
-    *out = Tensor::WeakInt(value);
-    return true;
+    const long long value = PyLong_AsLongLong(o);
+    if (value == -1 && PyErr_Occurred() != nullptr) return nullptr;
+    return PutNumber(scalar, DType::kInt64, static_cast<int64_t>(value), Tensor::WeakInt);
   }
-  if (PyFloat_Check(o)) {
-    *out = Tensor::WeakFloat(PyFloat_AS_DOUBLE(o));
-    return true;
-  }
+  if (PyFloat_Check(o)) return PutNumber(scalar, DType::kFloat64, PyFloat_AS_DOUBLE(o), Tensor::WeakFloat);
+  if (IsArray(o)) return TensorFromBuffer(o, &scalar->tensor) ? &scalar->tensor : nullptr;
   PyErr_Format(PyExc_TypeError, "a graph takes tensors and numbers, not %.100s", Py_TYPE(o)->tp_name);
-  return false;
+  return nullptr;
+}
+
+constexpr size_t kInline = 16;  // inputs for which no memory is taken
+
+Status RunGraph(GraphObject* g, const Tensor* const* inputs, size_t n, std::vector<Tensor>* outputs) {
+  if (g->executable != nullptr) return g->executable->RunInto(inputs, n, outputs);
+  std::vector<Tensor> copies;
+  for (size_t i = 0; i < n; i++) copies.push_back(*inputs[i]);
+  TB_ASSIGN_OR_RETURN(*outputs, RunReference(*g->graph, copies));
+  return Status::Ok();
 }
 
 PyObject* CallGraph(PyObject* self, PyObject* const* args, size_t nargsf, PyObject*) {
@@ -51,21 +69,32 @@ PyObject* CallGraph(PyObject* self, PyObject* const* args, size_t nargsf, PyObje
     PyErr_Format(PyExc_TypeError, "the graph takes %zu inputs, not %zu", g->graph->inputs().size(), n);
     return nullptr;
   }
-  std::vector<Tensor> inputs(n);
+  const Tensor* few[kInline];
+  std::vector<const Tensor*> many;
+  const Tensor** inputs = few;
+  if (n > kInline) {
+    many.resize(n);
+    inputs = many.data();
+  }
   for (size_t i = 0; i < n; i++) {
-    if (!ToTensor(args[i], &inputs[i])) return nullptr;
+    inputs[i] = ToTensor(args[i], &(*g->scalars)[i]);
+    if (inputs[i] == nullptr) return nullptr;
   }
   Generator saved;
   if (g->random) saved = DefaultGenerator();
-  Result<std::vector<Tensor>> outputs =
-      g->executable != nullptr ? g->executable->Run(inputs) : RunReference(*g->graph, inputs);
-  if (!outputs.ok()) {
-    if (g->random) DefaultGenerator() = saved;
-    return RaiseStatus(outputs.status());
+  std::vector<Tensor> outputs;
+  const Status status = RunGraph(g, inputs, n, &outputs);
+  for (size_t i = 0; i < n; i++) {
+    if (inputs[i] == &(*g->scalars)[i].tensor && IsArray(args[i])) (*g->scalars)[i].tensor = Tensor();  // lets the array go
   }
-  PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(outputs->size())));
-  for (size_t i = 0; tuple && i < outputs->size(); i++) {
-    PyObject* tensor = WrapTensor(std::move((*outputs)[i]));
+  if (!status.ok()) {
+    if (g->random) DefaultGenerator() = saved;
+    return RaiseStatus(status);
+  }
+  PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
+  if (!tuple && g->random) DefaultGenerator() = saved;
+  for (size_t i = 0; tuple && i < outputs.size(); i++) {
+    PyObject* tensor = WrapTensor(std::move(outputs[i]));
     if (tensor == nullptr) {
       if (g->random) DefaultGenerator() = saved;
       return nullptr;
@@ -79,6 +108,7 @@ void Dealloc(PyObject* self) {
   GraphObject* g = reinterpret_cast<GraphObject*>(self);
   delete g->executable;
   delete g->graph;
+  delete g->scalars;
   PyTypeObject* type = Py_TYPE(self);
   PyObject_Free(self);
   Py_DECREF(type);
@@ -114,20 +144,74 @@ PyType_Spec graph_spec = {"thirdbook._core.CompiledGraph", sizeof(GraphObject), 
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                           graph_slots};
 
-PyMethodDef kMethods[] = {{"_commit", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Commit)),
-                           METH_FASTCALL, "Writes a graph's final value into an input."},
-                          {nullptr, nullptr, 0, nullptr}};
+// _register_engine(instantiate, relaxed): the table index of (bytes, size) -> table index; see _kernel_bridge.py.
+PyObject* RegisterEngine(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 2) {
+    PyErr_SetString(PyExc_TypeError, "_register_engine takes two arguments");
+    return nullptr;
+  }
+  const Py_ssize_t address = PyLong_AsSsize_t(args[0]);
+  if (address == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  const int relaxed = PyObject_IsTrue(args[1]);
+  if (relaxed < 0) return nullptr;
+  Engine engine;
+#ifdef __EMSCRIPTEN__
+  engine.instantiate = reinterpret_cast<int (*)(const uint8_t*, int)>(address);
+  engine.relaxed = relaxed != 0;
+#endif
+  SetEngine(engine);
+  Py_RETURN_NONE;
+}
+PyObject* EngineRegistered(PyObject*, PyObject*) { return PyBool_FromLong(CurrentEngine().instantiate != nullptr); }
+
+// _kernel_fault(nth), _dispatch_fault(nth): see kernel/engine.h.
+PyObject* Fault(PyObject* nth, int (*arm)(int)) {
+  const long value = PyLong_AsLong(nth);
+  if (value == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  return PyLong_FromLong(arm(static_cast<int>(value)));
+}
+PyObject* KernelFault(PyObject*, PyObject* nth) { return Fault(nth, SetInstantiationFault); }
+PyObject* StepFault(PyObject*, PyObject* nth) { return Fault(nth, SetDispatchFault); }
+
+template <typename F>
+PyCFunction Method(F* f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
+}
+
+PyMethodDef kMethods[] = {
+    {"_commit", Method(Commit), METH_FASTCALL, "Writes a graph's final value into an input."},
+    {"_register_engine", Method(RegisterEngine), METH_FASTCALL, "Sets the function that instantiates kernels."},
+    {"_engine_registered", EngineRegistered, METH_NOARGS, "Whether kernels can be instantiated."},
+    {"_kernel_fault", KernelFault, METH_O, "Lets the n-th instantiation from now fail; gives the count so far."},
+    {"_dispatch_fault", StepFault, METH_O, "Lets the n-th step from now fail; gives the count so far."},
+    {nullptr, nullptr, 0, nullptr}};
+
+// Connects the engine before the first kernel is made; where that fails, kernels are interpreted.
+void ConnectEngine() {
+#ifdef __EMSCRIPTEN__
+  static bool tried = false;
+  if (tried || CurrentEngine().instantiate != nullptr) return;
+  tried = true;
+  PyRef bridge = PyRef::Steal(PyImport_ImportModule("thirdbook._kernel_bridge"));
+  PyRef result = PyRef::Steal(bridge ? PyObject_CallMethod(bridge.get(), "connect", nullptr) : nullptr);
+  if (!result) PyErr_Clear();
+#endif
+}
 
 }  // namespace
 
 PyObject* MakeGraphObject(Graph graph, Backend backend) {
-  (void)backend;
+  bool random = false;
+  for (const Node& node : graph.nodes()) random = random || Info(node.op).op_class == OpClass::kRandom;
+  if (backend != Backend::kReference) ConnectEngine();
+  Result<std::unique_ptr<Executable>> executable = CompileGraph(graph, backend);
+  if (!executable.ok()) return RaiseStatus(executable.status());
   GraphObject* g = PyObject_New(GraphObject, graph_type);
   if (g == nullptr) return nullptr;
   g->vectorcall = CallGraph;
-  g->executable = nullptr;
-  g->random = false;
-  for (const Node& node : graph.nodes()) g->random = g->random || Info(node.op).op_class == OpClass::kRandom;
+  g->executable = executable->release();
+  g->random = random;
+  g->scalars = new std::vector<Scalar>(graph.inputs().size());
   g->graph = new Graph(std::move(graph));
   return reinterpret_cast<PyObject*>(g);
 }
