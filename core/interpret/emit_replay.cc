@@ -9,7 +9,7 @@ namespace thirdbook {
 namespace {
 
 PyObject* MethodOf(PyTypeObject* type, const char* name) {
-  static std::vector<PyRef> kept;
+  static std::vector<PyRef>& kept = *new std::vector<PyRef>();   // outlives the interpreter
   PyRef o = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
   PyErr_Clear();
   kept.push_back(o);

@@ -236,6 +236,17 @@ Step Interpreter::Import(PyObject* name) {
   return Push(t_.DictLookup(t_.Fixed(modules), t_.Const(name)));
 }
 
+// The collection of a comprehension or display; after a break it is an object that was there before.
+bool Interpreter::AddToList(Var list, Var v) {
+  static PyObject* append = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyList_Type), "append");
+  return t_.CallMethodDescriptor(append, {t_.Look(list), v}, nullptr) != nullptr;
+}
+
+bool Interpreter::AddToSet(Var set, Var v) {
+  static PyObject* add = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PySet_Type), "add");
+  return t_.CallMethodDescriptor(add, {t_.Look(set), v}, nullptr) != nullptr;
+}
+
 Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
   int32_t arg = i.arg;
   auto element = [&](Var v) { return PyRef::Steal(t_.ElementShadow(v)); };
@@ -290,20 +301,15 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
     }
     case Opcode::LIST_APPEND: {
       Var v = Pop();
-      PyRef e = element(v);
-      return e && PyList_Append(t_.Look(Peek(arg))->shadow.get(), e.get()) == 0 ? Step::kNext : failed();
+      return AddToList(Peek(arg), v) ? Step::kNext : failed();
     }
     case Opcode::SET_ADD: {
       Var v = t_.Look(Pop());
-      if (v->kind == VariableKind::kScalar && !t_.Specialize(v)) return Step::kFailed;
-      PyRef e = element(v);
-      return e && PySet_Add(t_.Look(Peek(arg))->shadow.get(), e.get()) == 0 ? Step::kNext : failed();
+      return AddToSet(Peek(arg), v) ? Step::kNext : failed();
     }
     case Opcode::MAP_ADD: {
       Var value = Pop(), key = t_.Look(Pop());
-      if (key->kind == VariableKind::kScalar && !t_.Specialize(key)) return Step::kFailed;
-      PyRef k = element(key), e = element(value);
-      return k && e && PyDict_SetItem(t_.Look(Peek(arg))->shadow.get(), k.get(), e.get()) == 0 ? Step::kNext : failed();
+      return t_.BuiltinSetItem(t_.Look(Peek(arg)), key, value) ? Step::kNext : failed();
     }
     case Opcode::LIST_EXTEND: {
       std::vector<Var> items;
@@ -313,8 +319,7 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
         return Step::kFailed;
       }
       for (Var v : items) {
-        PyRef e = element(v);
-        if (!e || PyList_Append(t_.Look(Peek(arg))->shadow.get(), e.get()) != 0) return failed();
+        if (!AddToList(Peek(arg), v)) return failed();
       }
       return Step::kNext;
     }
@@ -322,16 +327,16 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
       std::vector<Var> items;
       if (!t_.Iterate(Pop(), &items)) return Step::kFailed;
       for (Var v : items) {
-        if (t_.Look(v)->kind == VariableKind::kScalar && !t_.Specialize(v)) return Step::kFailed;
-        PyRef e = element(t_.Look(v));
-        if (!e || PySet_Add(t_.Look(Peek(arg))->shadow.get(), e.get()) != 0) return failed();
+        if (!AddToSet(Peek(arg), t_.Look(v))) return failed();
       }
       return Step::kNext;
     }
     case Opcode::DICT_UPDATE:
     case Opcode::DICT_MERGE: {
       Var update = t_.Look(Pop());
+      if (!t_.EnsureShadow(Peek(arg))) return Step::kFailed;
       PyRef target = t_.Look(Peek(arg))->shadow;
+      t_.NoteContents(t_.Look(Peek(arg)), "update", "");
       Var items = t_.CallReal(reinterpret_cast<PyObject*>(&PyDict_Type), {update}, nullptr);
       if (items == nullptr) return Step::kFailed;
       PyObject *key, *value;

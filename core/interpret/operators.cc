@@ -154,6 +154,7 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
       if (!EnsureShadow(a)) return nullptr;
       x = a->shadow;
     } else {
+      if (a->kind == VariableKind::kScalar && !Specialize(a)) return nullptr;
       x = PyRef::Steal(ArgumentShadow(a));
     }
     if (!x) return RaiseFromPython();
@@ -413,6 +414,7 @@ Var Trace::Compare(int op, Var left, Var right) {
         if (!Iterate(v, &items)) return nullptr;
         out_ref = PyRef::Steal(ElementShadow(NewTuple(items)));
       } else {
+        if (v->kind == VariableKind::kScalar && !Specialize(v)) return nullptr;
         out_ref = PyRef::Steal(ArgumentShadow(v));
       }
       if (!out_ref) return RaiseFromPython();

@@ -36,9 +36,23 @@ bool Ready() {
   return false;
 }
 
+// C code and proxies may call each other; what does not come to an end is a break.
+class Nesting {
+ public:
+  Nesting() { depth_++; }
+  ~Nesting() { depth_--; }
+  bool Deep() const { return depth_ > 40; }
+
+ private:
+  static int depth_;
+};
+int Nesting::depth_ = 0;
+
 template <int code>
 PyObject* Binary(PyObject* a, PyObject* b) {
   if (!Ready()) return nullptr;
+  Nesting nesting;
+  if (nesting.Deep()) return Give(current_trace->Break("operators of built-in types call each other without end"));
   Var x = Of(a), y = Of(b);
   if (x == nullptr || y == nullptr) return Give(nullptr);
   return Give(current_trace->BinaryOp(code, x, y));
@@ -58,6 +72,8 @@ PyObject* Unary(PyObject* a) {
 
 PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
   if (!Ready()) return nullptr;
+  Nesting nesting;
+  if (nesting.Deep()) return Give(current_trace->Break("comparisons of built-in types call each other without end"));
   Var x = Of(a), y = Of(b);
   if (x == nullptr || y == nullptr) return Give(nullptr);
   return Give(current_trace->Compare(op, x, y));

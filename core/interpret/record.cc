@@ -10,7 +10,7 @@ namespace thirdbook {
 namespace {
 
 std::vector<std::shared_ptr<CompilationRecord>>& Records() {
-  static std::vector<std::shared_ptr<CompilationRecord>> records;
+  static std::vector<std::shared_ptr<CompilationRecord>>& records = *new std::vector<std::shared_ptr<CompilationRecord>>();
   return records;
 }
 int next_id = 1;

@@ -45,6 +45,8 @@ class Interpreter {
   Step UnpackExtended(int32_t arg);
   Step Import(PyObject* name);
   Var ClassOfFrame();
+  bool AddToList(Var list, Var v);
+  bool AddToSet(Var set, Var v);
 
   Trace& t_;
   SymbolicFrame& f_;

@@ -535,10 +535,30 @@ void Trace::FailureToPython() {
 
 // ---- places ---------------------------------------------------------------------------------------------------------------
 
+// Whether a file belongs to this package: its lines are no places of the user's.
+static bool IsPackageFile(PyObject* filename) {
+  static std::string directory = [] {
+    PyRef module = PyRef::Steal(PyImport_ImportModule("thirdbook"));
+    PyRef file = module ? PyRef::Steal(PyObject_GetAttrString(module.get(), "__file__")) : PyRef();
+    PyErr_Clear();
+    std::string path = file && PyUnicode_Check(file.get()) ? PyUnicode_AsUTF8(file.get()) : "";
+    size_t slash = path.rfind('/');
+    return slash == std::string::npos ? std::string("/nowhere/") : path.substr(0, slash + 1);
+  }();
+  const char* text = PyUnicode_AsUTF8(filename);
+  return text != nullptr && strncmp(text, directory.c_str(), directory.size()) == 0;
+}
+
 Site Trace::CurrentSite() {
   Site site;
   if (frame_stack_.empty()) return site;
   SymbolicFrame* f = frame_stack_.back();
+  for (auto it = frame_stack_.rbegin(); it != frame_stack_.rend(); ++it) {
+    if (!IsPackageFile((*it)->code->co_filename)) {
+      f = *it;
+      break;
+    }
+  }
   const Position& p = f->parts->image.instructions[static_cast<size_t>(f->pc)].position;
   site.file = PyUnicode_AsUTF8(f->code->co_filename);
   site.line = p.line;
@@ -548,11 +568,7 @@ Site Trace::CurrentSite() {
   return site;
 }
 
-int Trace::CurrentLine() {
-  if (frame_stack_.empty()) return frame_.code->co_firstlineno;
-  SymbolicFrame* f = frame_stack_.back();
-  return f->parts->image.instructions[static_cast<size_t>(f->pc)].position.line;
-}
+int Trace::CurrentLine() { return frame_stack_.empty() ? frame_.code->co_firstlineno : CurrentSite().line; }
 
 std::string Trace::Describe(Var v) {
   if (v == nullptr) return "";

@@ -144,6 +144,7 @@ class Trace {
   PyObject* TypeLookup(PyTypeObject* type, PyObject* name, bool guard);   // borrowed; null: none
   Var Call(Var callable, const std::vector<Var>& args, PyObject* kwnames = nullptr);
   Var CallFunction(Var function, const std::vector<Var>& args, PyObject* kwnames);
+  Var CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& args, PyObject* kwnames);
   Var CallMethod(Var object, const char* name, const std::vector<Var>& args);
   Var Construct(Var type, const std::vector<Var>& args, PyObject* kwnames);
   Var BinaryOp(int code, Var a, Var b);             // NB_*, in-place forms and subscription included
@@ -230,7 +231,6 @@ class Trace {
   PyObject* OwnerOf(PyTypeObject* type, PyObject* name);
   bool InstanceLookup(Var object, PyObject* name, bool shadowable, Var* out);
   Var CallBuiltin(Var callable, PyObject* function, std::vector<Var> args, PyObject* kwnames, bool* handled);
-  Var CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& args, PyObject* kwnames);
   Var ContainerMethod(PyObject* descriptor, PyObject* name, const std::vector<Var>& args, PyObject* kwnames);
   Var CallUser(Var callable, const std::vector<Var>& args, PyObject* kwnames);
   Var ScalarBinary(int code, Var a, Var b);

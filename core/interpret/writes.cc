@@ -177,6 +177,17 @@ Var Trace::GlobalLookup(Var globals, PyObject* name) {
   keep_alive_.push_back(PyRef::Borrow(name));
   if (globals->kind != VariableKind::kObject || !PyDict_Check(globals->value.get())) return Break("globals that are no dict");
   Var key = Const(name);
+  // This package's own modules are constant: no guards on their names.
+  static PyObject* module_name = PyUnicode_InternFromString("__name__");
+  PyObject* owner = PyDict_GetItemWithError(globals->value.get(), module_name);
+  if (owner != nullptr && PyUnicode_Check(owner) && strncmp(PyUnicode_AsUTF8(owner), "thirdbook", 9) == 0 && globals->delta.empty() && !globals->shadow) {
+    PyObject* own = PyDict_GetItemWithError(globals->value.get(), name);
+    if (own != nullptr && (PyFunction_Check(own) || PyType_Check(own) || PyModule_Check(own) || PyCFunction_Check(own))) return Fixed(own);
+    if (own == nullptr) {
+      PyObject* from_builtins = PyDict_GetItemWithError(PyEval_GetBuiltins(), name);
+      if (from_builtins != nullptr) return Fixed(from_builtins);
+    }
+  }
   if (globals->shadow) {
     PyObject* value = PyDict_GetItemWithError(globals->shadow.get(), name);
     if (value != nullptr) return FromShadow(value);
