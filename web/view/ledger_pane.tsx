@@ -71,8 +71,10 @@ function Entry({ entry, replayed, recorded }: { entry: Mutation; replayed: boole
 export interface FieldState {
   name: string;
   value: string;
+  /** Changes of the contents that the replay has carried out: append('x'). */
+  applied: string[];
   /** What the ledger holds for it and the replay has not carried out yet. */
-  waiting: string | null;
+  waiting: string[];
   changed: boolean;
   entries: Mutation[];
 }
@@ -82,30 +84,32 @@ export interface ObjectState {
   fields: FieldState[];
 }
 
-/** Which object an entry writes, and which part of it. */
-function placeIn(entry: Mutation): { object: string; field: string } {
-  switch (entry.kind) {
-    case "attribute-existing":
-    case "attribute-new": {
-      const match = /^(.*)\.([^.[\]()]+)$/.exec(entry.source);
-      return match
-        ? { object: match[1] as string, field: `.${match[2]}` }
-        : { object: entry.source, field: "attributes" };
-    }
-    case "cell":
-      return { object: "closure", field: entry.source };
-    case "global":
-      return { object: "globals", field: entry.source };
-    case "value-existing":
-    case "value-new":
-    case "effect":
-      return { object: entry.source, field: "contents" };
-    default:
-      return entry.kind satisfies never;
-  }
+/** Which object an entry writes, which part of it, and whether the part gets a whole new value. */
+function placeIn(entry: Mutation): { object: string; field: string; whole: boolean } {
+  const [, verb, key] = /^(?:[\w.]+\.)?(setattr|delattr|setitem|delitem) (.+)$/.exec(entry.operation) ?? [];
+  if (verb?.endsWith("attr")) return { object: entry.source, field: `.${key}`, whole: true };
+  if (entry.kind === "global")
+    return { object: "module globals", field: plainName(key ?? entry.source), whole: true };
+  if (entry.kind === "cell") return { object: "closure", field: entry.source, whole: true };
+  if (verb?.endsWith("item")) return { object: entry.source, field: `[${key}]`, whole: true };
+  return { object: entry.source, field: "contents", whole: false };
 }
 
-/** The objects that the ledger names: each part with its value now and the value that waits for it. */
+function plainName(key: string): string {
+  return key.replace(/^'(.*)'$/, "$1");
+}
+
+/** "append('x')" for list.append of 'x'. */
+function callOf(entry: Mutation): string {
+  return `${entry.operation.slice(entry.operation.lastIndexOf(".") + 1)}(${entry.after})`;
+}
+
+function afterOf(entry: Mutation, whole: boolean): string {
+  if (/\bdel(attr|item) /.test(entry.operation)) return "deleted";
+  return whole ? entry.after : callOf(entry);
+}
+
+/** The objects that the ledger names: each part with its value now and what waits for it. */
 export function objectsAt(compilation: Compilation, world: World): ObjectState[] {
   const objects = new Map<string, Map<string, FieldState>>();
   compilation.ledger.forEach((entry, index) => {
@@ -113,17 +117,25 @@ export function objectsAt(compilation: Compilation, world: World): ObjectState[]
     const place = placeIn(entry);
     const fields = objects.get(place.object) ?? new Map<string, FieldState>();
     objects.set(place.object, fields);
+    const value = entry.before ?? "as it was";
     const field = fields.get(place.field) ?? {
       name: place.field,
-      value: entry.before ?? "as it was",
-      waiting: null,
+      value,
+      applied: [],
+      waiting: [],
       changed: false,
       entries: [],
     };
     fields.set(place.field, field);
     field.entries.push(entry);
-    if (world.replayed.has(index)) Object.assign(field, { value: entry.after, changed: true, waiting: null });
-    else if (world.recorded.has(index)) field.waiting = entry.after;
+    const after = afterOf(entry, place.whole);
+    if (world.replayed.has(index)) {
+      field.changed = true;
+      if (place.whole) field.value = after;
+      else field.applied.push(after);
+    } else if (world.recorded.has(index)) {
+      field.waiting.push(after);
+    }
   });
   return [...objects].map(([name, fields]) => ({ name, fields: [...fields.values()] }));
 }
@@ -159,11 +171,16 @@ function Field({ model, field }: { model: ViewModel; field: FieldState }) {
       </dt>
       <dd class={field.changed ? "is-changed" : ""}>
         <code class="tb-wrap">{field.value}</code>
+        {field.applied.map((call, index) => (
+          <code key={index} class="tb-wrap tb-applied">
+            {call}
+          </code>
+        ))}
         {field.changed && <span class="tb-note-end">changed</span>}
       </dd>
-      {field.waiting !== null && (
+      {field.waiting.length > 0 && (
         <dd class="tb-waiting">
-          <span>in the ledger:</span> <code class="tb-wrap">{field.waiting}</code>
+          <span>in the ledger:</span> <code class="tb-wrap">{field.waiting.join(", ")}</code>
         </dd>
       )}
     </div>

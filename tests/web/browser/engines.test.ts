@@ -9,11 +9,14 @@ import { available as webkitAvailable, WebKitPage } from "./webkit.js";
 
 const kFirefox = process.env["THIRDBOOK_FIREFOX"] || "/usr/bin/firefox-esr";
 const kReady = "return document.querySelector('.engine')?.textContent.startsWith('Ready')";
-const kRun = "[...document.querySelectorAll('button')].find((button) => button.textContent === 'Run').click()";
+const kRun =
+  "[...document.querySelectorAll('button')].find((button) => button.textContent === 'Run').click()";
 const kDone = "return /(Done|Exit status \\d+) in /.test(document.querySelector('.output')?.textContent)";
-const kPrinted = "return [...document.querySelectorAll('.output pre.stdout')].map((part) => part.textContent).join('')";
+const kPrinted =
+  "return [...document.querySelectorAll('.output pre.stdout')].map((part) => part.textContent).join('')";
 const kFailure = "return document.querySelector('.engine.is-failed')?.textContent ?? ''";
-const kOps = "return [...document.querySelectorAll('.tb-box .tb-title')].map((title) => title.textContent).join(' ')";
+const kOps =
+  "return [...document.querySelectorAll('.tb-box .tb-title')].map((title) => title.textContent).join(' ')";
 
 /** What both drivers can do. */
 interface Remote {

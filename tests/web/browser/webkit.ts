@@ -16,7 +16,8 @@ function findMiniBrowser(): string | undefined {
   return undefined;
 }
 
-export const available = existsSync(kDriver) && existsSync("/usr/bin/xvfb-run") && findMiniBrowser() !== undefined;
+export const available =
+  existsSync(kDriver) && existsSync("/usr/bin/xvfb-run") && findMiniBrowser() !== undefined;
 
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
