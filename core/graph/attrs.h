@@ -32,12 +32,16 @@ inline const Sizes& ListAttr(const Attrs& attrs, size_t i) {
   TB_CHECK(value != nullptr);
   return *value;
 }
-inline Sizes ListAttrOrEmpty(const Attrs& attrs, size_t i) { return HasAttr(attrs, i) ? ListAttr(attrs, i) : Sizes(); }
+inline Sizes ListAttrOrEmpty(const Attrs& attrs, size_t i) {
+  return HasAttr(attrs, i) ? ListAttr(attrs, i) : Sizes();
+}
 inline std::optional<DType> DTypeAttr(const Attrs& attrs, size_t i) {
   const auto* value = std::get_if<DType>(&attrs[i]);
   return value ? std::optional<DType>(*value) : std::nullopt;
 }
-inline const std::string* StringAttr(const Attrs& attrs, size_t i) { return std::get_if<std::string>(&attrs[i]); }
+inline const std::string* StringAttr(const Attrs& attrs, size_t i) {
+  return std::get_if<std::string>(&attrs[i]);
+}
 
 // Whether a Scalar attribute is a Python float.
 inline bool IsFloatAttr(const Attr& attr) { return std::holds_alternative<double>(attr); }

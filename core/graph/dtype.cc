@@ -10,19 +10,16 @@ namespace {
 
 struct DTypeRow {
   std::string_view name;
-  std::string_view scalar_name;   // in PyTorch's error texts
+  std::string_view scalar_name;  // in PyTorch's error texts
   int size;
   DTypeCategory category;
 };
 
 // In the order of DType, which is the order of promotion.
 constexpr DTypeRow kRows[kNumDTypes] = {
-    {"bool",    "Bool",   1, DTypeCategory::kBool},
-    {"uint8",   "Byte",   1, DTypeCategory::kInteger},
-    {"int32",   "Int",    4, DTypeCategory::kInteger},
-    {"int64",   "Long",   8, DTypeCategory::kInteger},
-    {"float32", "Float",  4, DTypeCategory::kFloating},
-    {"float64", "Double", 8, DTypeCategory::kFloating},
+    {"bool", "Bool", 1, DTypeCategory::kBool},         {"uint8", "Byte", 1, DTypeCategory::kInteger},
+    {"int32", "Int", 4, DTypeCategory::kInteger},      {"int64", "Long", 8, DTypeCategory::kInteger},
+    {"float32", "Float", 4, DTypeCategory::kFloating}, {"float64", "Double", 8, DTypeCategory::kFloating},
 };
 
 DType default_dtype = DType::kFloat32;

@@ -1,7 +1,8 @@
 // The pure graph: nodes in topological order, no effects, no Python.
 //
-// In: the tracer appends nodes. Out: passes rewrite it, kernels are planned from it, it prints deterministically and is saved by
-// tb.export. Invariant (checked by Verify): operands come before their users, metadata is what Infer says, outputs exist.
+// In: the tracer appends nodes. Out: passes rewrite it, kernels are planned from it, it prints
+// deterministically and is saved by tb.export. Invariant (checked by Verify): operands come before their
+// users, metadata is what Infer says, outputs exist.
 //
 //   %0 = input x f32[4]
 //   %1 = constant 2 (weak int64)
@@ -40,12 +41,12 @@ struct SourceSpan {
 
 struct Node {
   Op op;
-  std::vector<ValueRef> operands;     // an undefined ref where an optional operand is missing
+  std::vector<ValueRef> operands;  // an undefined ref where an optional operand is missing
   Attrs attrs;
-  std::vector<TensorMeta> metas;      // one per output
-  std::string name;                   // inputs: the source's text, e.g. "L['x']"
-  Tensor constant;                    // op constant only
-  SourceSpan span;                    // where the user wrote it
+  std::vector<TensorMeta> metas;  // one per output
+  std::string name;               // inputs: the source's text, e.g. "L['x']"
+  Tensor constant;                // op constant only
+  SourceSpan span;                // where the user wrote it
 };
 
 class Graph {
@@ -76,9 +77,9 @@ class Graph {
 Status Verify(const Graph& graph);
 std::string Print(const Graph& graph);
 
-// Runs node by node with the kernels of tensor/kernels.h: the reference for every other executor, and the fallback when a
-// generated kernel is refused. Weak inputs are 0-d tensors. Each output has a storage of its own,
-// shared neither with an input nor with another output.
+// Runs node by node with the kernels of tensor/kernels.h: the reference for every other executor, and the
+// fallback when a generated kernel is refused. Weak inputs are 0-d tensors. Each output has a storage of its
+// own, shared neither with an input nor with another output.
 Result<std::vector<Tensor>> RunReference(const Graph& graph, const std::vector<Tensor>& inputs);
 
 }  // namespace thirdbook

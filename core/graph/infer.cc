@@ -26,19 +26,24 @@ Status Validate(const OpInfo& info, const std::vector<const TensorMeta*>& operan
   size_t fixed = 0, attr = 0;
   const Parameter* list = nullptr;
   for (const Parameter& p : info.parameters) {
-    if (p.type == Type::kTensorList) list = &p;
-    else if (p.type == Type::kTensor) ++fixed;
+    if (p.type == Type::kTensorList)
+      list = &p;
+    else if (p.type == Type::kTensor)
+      ++fixed;
     else {
-      if (attr >= attrs.size()) return TypeError(std::string(info.name) + "(): missing argument '" + std::string(p.name) + "'");
+      if (attr >= attrs.size())
+        return TypeError(std::string(info.name) + "(): missing argument '" + std::string(p.name) + "'");
       if (!AttrFits(attrs[attr], p)) {
-        return TypeError(std::string(info.name) + "(): argument '" + std::string(p.name) + "' has the wrong type");
+        return TypeError(std::string(info.name) + "(): argument '" + std::string(p.name) +
+                         "' has the wrong type");
       }
       ++attr;
     }
   }
   if (attr != attrs.size()) return TypeError(std::string(info.name) + "(): too many arguments");
   if (operands.size() < fixed || (!list && operands.size() != fixed)) {
-    return TypeError(Format("%s(): expected %zu tensors, got %zu", std::string(info.name).c_str(), fixed, operands.size()));
+    return TypeError(Format("%s(): expected %zu tensors, got %zu", std::string(info.name).c_str(), fixed,
+                            operands.size()));
   }
   // A missing operand is allowed where the schema says so.
   size_t i = 0, list_length = operands.size() - fixed;
@@ -48,7 +53,8 @@ Status Validate(const OpInfo& info, const std::vector<const TensorMeta*>& operan
     bool may_miss = p.type == Type::kTensorList ? p.optional_elements : p.optional;
     for (size_t k = 0; k < count; ++k, ++i) {
       if (operands[i] == nullptr && !may_miss) {
-        return TypeError(std::string(info.name) + "(): argument '" + std::string(p.name) + "' must be Tensor, not None");
+        return TypeError(std::string(info.name) + "(): argument '" + std::string(p.name) +
+                         "' must be Tensor, not None");
       }
     }
   }
@@ -62,25 +68,58 @@ Result<Metas> InferByFamily(const Call& call) {
         return NotImplementedFor("bernoulli_tensor_cpu_p_", call.in(0).dtype);
       }
       if (HasAttr(call.attrs, 0) && !(FloatAttr(call.attrs, 0) >= 0 && FloatAttr(call.attrs, 0) <= 1)) {
-        return RuntimeError(Format("bernoulli_ expects p to be in [0, 1], but got p=%g", FloatAttr(call.attrs, 0)));
+        return RuntimeError(
+            Format("bernoulli_ expects p to be in [0, 1], but got p=%g", FloatAttr(call.attrs, 0)));
       }
       return Fresh(call.in(0).dtype, call.in(0).sizes);
     }
-    case Op::k_softmax: case Op::k_log_softmax: case Op::k_layer_norm: case Op::k_cumsum: case Op::k_cumprod:
-    case Op::k_sort: case Op::k_argsort: case Op::k_topk:
-      return InferAlongDim(call);
-    case Op::k_matmul: case Op::k_mm: case Op::k_mv: case Op::k_bmm: case Op::k_addmm: case Op::k_linear: case Op::k_dot:
-    case Op::k_outer: case Op::k_linalg_solve: case Op::k_linalg_inv: case Op::k_linalg_cholesky: case Op::k_linalg_det:
-      return InferLinearAlgebra(call);
-    case Op::k_conv1d: case Op::k_conv2d: case Op::k_max_pool2d: case Op::k_avg_pool2d: case Op::k_adaptive_avg_pool2d:
-    case Op::k_upsample_nearest2d: case Op::k_upsample_bilinear2d:
-      return InferSpatial(call);
-    case Op::k_cat: case Op::k_stack: case Op::k_flip: case Op::k_roll: case Op::k_repeat: case Op::k_tril: case Op::k_triu:
-    case Op::k_constant_pad_nd: case Op::k_slice_scatter: case Op::k_select_scatter: case Op::k_as_strided_scatter:
-      return InferRearrange(call);
-    case Op::k_index: case Op::k_index_put: case Op::k_index_select: case Op::k_index_add: case Op::k_gather: case Op::k_scatter:
-    case Op::k_scatter_add: case Op::k_embedding: case Op::k_one_hot:
-      return InferIndexing(call);
+    case Op::k_softmax:
+    case Op::k_log_softmax:
+    case Op::k_layer_norm:
+    case Op::k_cumsum:
+    case Op::k_cumprod:
+    case Op::k_sort:
+    case Op::k_argsort:
+    case Op::k_topk: return InferAlongDim(call);
+    case Op::k_matmul:
+    case Op::k_mm:
+    case Op::k_mv:
+    case Op::k_bmm:
+    case Op::k_addmm:
+    case Op::k_linear:
+    case Op::k_dot:
+    case Op::k_outer:
+    case Op::k_linalg_solve:
+    case Op::k_linalg_inv:
+    case Op::k_linalg_cholesky:
+    case Op::k_linalg_det: return InferLinearAlgebra(call);
+    case Op::k_conv1d:
+    case Op::k_conv2d:
+    case Op::k_max_pool2d:
+    case Op::k_avg_pool2d:
+    case Op::k_adaptive_avg_pool2d:
+    case Op::k_upsample_nearest2d:
+    case Op::k_upsample_bilinear2d: return InferSpatial(call);
+    case Op::k_cat:
+    case Op::k_stack:
+    case Op::k_flip:
+    case Op::k_roll:
+    case Op::k_repeat:
+    case Op::k_tril:
+    case Op::k_triu:
+    case Op::k_constant_pad_nd:
+    case Op::k_slice_scatter:
+    case Op::k_select_scatter:
+    case Op::k_as_strided_scatter: return InferRearrange(call);
+    case Op::k_index:
+    case Op::k_index_put:
+    case Op::k_index_select:
+    case Op::k_index_add:
+    case Op::k_gather:
+    case Op::k_scatter:
+    case Op::k_scatter_add:
+    case Op::k_embedding:
+    case Op::k_one_hot: return InferIndexing(call);
     default: break;
   }
   return RuntimeError("no inference for " + std::string(call.name()));
@@ -89,7 +128,8 @@ Result<Metas> InferByFamily(const Call& call) {
 }  // namespace
 
 Status NotImplementedFor(std::string_view kernel, DType dtype) {
-  return NotImplementedError("\"" + std::string(kernel) + "\" not implemented for '" + std::string(DTypeScalarName(dtype)) + "'");
+  return NotImplementedError("\"" + std::string(kernel) + "\" not implemented for '" +
+                             std::string(DTypeScalarName(dtype)) + "'");
 }
 
 const char* CTypeName(DType dtype) {
@@ -118,7 +158,8 @@ bool IsDataDependent(Op op, const std::vector<const TensorMeta*>& operands, cons
   if (op == Op::k_one_hot) return attrs.empty() || IntAttr(attrs, 0) == -1;
   if (op != Op::k_index) return false;
   for (size_t i = 1; i < operands.size(); ++i) {
-    if (operands[i] && (operands[i]->dtype == DType::kBool || operands[i]->dtype == DType::kUInt8)) return true;
+    if (operands[i] && (operands[i]->dtype == DType::kBool || operands[i]->dtype == DType::kUInt8))
+      return true;
   }
   return false;
 }
@@ -142,7 +183,8 @@ Result<Metas> Infer(Op op, const std::vector<const TensorMeta*>& operands, const
     case OpClass::kReduction: return InferReduction(call);
     case OpClass::kView:
     case OpClass::kMaybeView: return InferView(call);
-    case OpClass::kRandom: return operands.empty() || op == Op::k_multinomial ? InferCreation(call) : InferByFamily(call);
+    case OpClass::kRandom:
+      return operands.empty() || op == Op::k_multinomial ? InferCreation(call) : InferByFamily(call);
     default: return InferByFamily(call);
   }
 }
@@ -162,12 +204,12 @@ Attrs CompleteAttrs(Op op, Attrs attrs) {
 
 Status CheckInPlace(const TensorMeta& target, const TensorMeta& result) {
   if (!CanCast(result.dtype, target.dtype)) {
-    return RuntimeError(Format("result type %s can't be cast to the desired output type %s", DTypeScalarName(result.dtype).data(),
-                               DTypeScalarName(target.dtype).data()));
+    return RuntimeError(Format("result type %s can't be cast to the desired output type %s",
+                               DTypeScalarName(result.dtype).data(), DTypeScalarName(target.dtype).data()));
   }
   if (result.sizes != target.sizes) {
-    return RuntimeError("output with shape " + SizesText(target.sizes) + " doesn't match the broadcast shape " +
-                        SizesText(result.sizes));
+    return RuntimeError("output with shape " + SizesText(target.sizes) +
+                        " doesn't match the broadcast shape " + SizesText(result.sizes));
   }
   return Status::Ok();
 }

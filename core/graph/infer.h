@@ -1,6 +1,7 @@
 // Inference by class of op; internal to the graph library. Callers use Infer (op.h).
 //
-// In: a call whose operand count and attribute types have been validated against the schema. Out: metadata or PyTorch's error.
+// In: a call whose operand count and attribute types have been validated against the schema. Out: metadata or
+// PyTorch's error.
 #pragma once
 
 #include "graph/attrs.h"
@@ -21,11 +22,11 @@ struct Call {
   std::string_view name() const { return Info(op).name; }
 };
 
-Result<Metas> InferCreation(const Call& call);        // kSource and kRandom
+Result<Metas> InferCreation(const Call& call);  // kSource and kRandom
 Result<Metas> InferPointwise(const Call& call);
 Result<Metas> InferReduction(const Call& call);
-Result<Metas> InferView(const Call& call);            // kView and kMaybeView
-Result<Metas> InferAlongDim(const Call& call);        // softmax, layer_norm, cumsum, sort, topk...
+Result<Metas> InferView(const Call& call);      // kView and kMaybeView
+Result<Metas> InferAlongDim(const Call& call);  // softmax, layer_norm, cumsum, sort, topk...
 Result<Metas> InferLinearAlgebra(const Call& call);
 Result<Metas> InferRearrange(const Call& call);
 Result<Metas> InferIndexing(const Call& call);
@@ -50,9 +51,9 @@ const char* CTypeName(DType dtype);
 // `result` is the size of the indexed part; valid only when there is no mask.
 struct IndexShape {
   bool has_mask = false;
-  Sizes broadcast;        // of the index tensors
+  Sizes broadcast;  // of the index tensors
   Sizes result;
-  int64_t position = 0;   // where the broadcast sizes stand in `result`
+  int64_t position = 0;  // where the broadcast sizes stand in `result`
 };
 Result<IndexShape> ResolveIndex(const TensorMeta& self, const std::vector<const TensorMeta*>& indices);
 

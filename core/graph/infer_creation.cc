@@ -16,15 +16,18 @@ Result<Metas> InferArange(const Attrs& attrs) {
   double start = FloatAttr(attrs, 0), end = FloatAttr(attrs, 1), step = FloatAttr(attrs, 2);
   bool integral = !IsFloatAttr(attrs[0]) && !IsFloatAttr(attrs[1]) && !IsFloatAttr(attrs[2]);
   if (step == 0) return RuntimeError("step must be nonzero");
-  if (!std::isfinite(start) || !std::isfinite(end)) return RuntimeError(Format("unsupported range: %g -> %g", start, end));
+  if (!std::isfinite(start) || !std::isfinite(end))
+    return RuntimeError(Format("unsupported range: %g -> %g", start, end));
   if (!std::isfinite(step)) return RuntimeError("step must be finite");
   if ((step > 0 && end < start) || (step < 0 && end > start)) {
     return RuntimeError("upper bound and lower bound inconsistent with step sign");
   }
   DType dtype = DTypeAttr(attrs, 3).value_or(integral ? DType::kInt64 : DefaultDType());
   int64_t count;
-  if (integral || dtype == DType::kInt64) {   // an int64 result truncates floating arguments first
-    auto whole = [&attrs](size_t i) { return IsFloatAttr(attrs[i]) ? static_cast<int64_t>(FloatAttr(attrs, i)) : IntAttr(attrs, i); };
+  if (integral || dtype == DType::kInt64) {  // an int64 result truncates floating arguments first
+    auto whole = [&attrs](size_t i) {
+      return IsFloatAttr(attrs[i]) ? static_cast<int64_t>(FloatAttr(attrs, i)) : IntAttr(attrs, i);
+    };
     for (double number : {start, end, step}) {
       if (!(std::fabs(number) <= 9.2e18)) return RuntimeError("invalid size, possible overflow?");
     }
@@ -46,7 +49,8 @@ Result<Metas> InferArange(const Attrs& attrs) {
 Status CheckRandint(const Attrs& attrs, DType dtype) {
   int64_t low = IntAttr(attrs, 0), high = IntAttr(attrs, 1);
   if (low >= high) {
-    return RuntimeError(Format("random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", LL(low), LL(high)));
+    return RuntimeError(Format("random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
+                               LL(low), LL(high)));
   }
   int64_t least = INT64_MIN, most = INT64_MAX;
   switch (dtype) {
@@ -57,8 +61,10 @@ Status CheckRandint(const Attrs& attrs, DType dtype) {
     case DType::kFloat64: least = -(int64_t{1} << 53), most = int64_t{1} << 53; break;
     case DType::kInt64: break;
   }
-  if (low < least || low > most) return RuntimeError(std::string("from is out of bounds for ") + CTypeName(dtype));
-  if (high - 1 < least || high - 1 > most) return RuntimeError(std::string("to - 1 is out of bounds for ") + CTypeName(dtype));
+  if (low < least || low > most)
+    return RuntimeError(std::string("from is out of bounds for ") + CTypeName(dtype));
+  if (high - 1 < least || high - 1 > most)
+    return RuntimeError(std::string("to - 1 is out of bounds for ") + CTypeName(dtype));
   return Status::Ok();
 }
 
@@ -84,9 +90,13 @@ Result<Metas> InferMultinomial(const Call& call) {
 Result<Metas> InferCreation(const Call& call) {
   const Attrs& attrs = call.attrs;
   switch (call.op) {
-    case Op::k_zeros: case Op::k_ones: case Op::k_empty: return Sized(attrs, 0, 1, DefaultDType());
+    case Op::k_zeros:
+    case Op::k_ones:
+    case Op::k_empty: return Sized(attrs, 0, 1, DefaultDType());
     case Op::k_full: {
-      DType natural = IsFloatAttr(attrs[1]) ? DefaultDType() : std::holds_alternative<bool>(attrs[1]) ? DType::kBool : DType::kInt64;
+      DType natural = IsFloatAttr(attrs[1])                    ? DefaultDType()
+                      : std::holds_alternative<bool>(attrs[1]) ? DType::kBool
+                                                               : DType::kInt64;
       return Sized(attrs, 0, 2, natural);
     }
     case Op::k_arange: return InferArange(attrs);
@@ -101,20 +111,26 @@ Result<Metas> InferCreation(const Call& call) {
       if (m < 0) return RuntimeError(Format("m must be greater or equal to 0, got %lld", LL(m)));
       return Fresh(DTypeAttr(attrs, 2).value_or(DefaultDType()), {n, m});
     }
-    case Op::k_rand: case Op::k_randn: {
+    case Op::k_rand:
+    case Op::k_randn: {
       DType dtype = DTypeAttr(attrs, 1).value_or(DefaultDType());
-      if (!IsFloating(dtype)) return NotImplementedFor(call.op == Op::k_rand ? "check_uniform_bounds" : "normal_kernel_cpu", dtype);
+      if (!IsFloating(dtype))
+        return NotImplementedFor(call.op == Op::k_rand ? "check_uniform_bounds" : "normal_kernel_cpu", dtype);
       return Fresh(dtype, ListAttr(attrs, 0));
     }
-    case Op::k_uniform: case Op::k_normal: {
+    case Op::k_uniform:
+    case Op::k_normal: {
       bool uniform = call.op == Op::k_uniform;
       DType dtype = DTypeAttr(attrs, 3).value_or(DefaultDType());
-      if (!IsFloating(dtype)) return NotImplementedFor(uniform ? "check_uniform_bounds" : "normal_kernel_cpu", dtype);
+      if (!IsFloating(dtype))
+        return NotImplementedFor(uniform ? "check_uniform_bounds" : "normal_kernel_cpu", dtype);
       double a = FloatAttr(attrs, 1), b = FloatAttr(attrs, 2);
       if (uniform && !(a <= b)) {
-        return RuntimeError(Format("uniform_ expects to return a [from, to) range, but found from=%g > to=%g", a, b));
+        return RuntimeError(
+            Format("uniform_ expects to return a [from, to) range, but found from=%g > to=%g", a, b));
       }
-      if (!uniform && !(b >= 0)) return RuntimeError(Format("normal expects std >= 0.0, but found std %g", b));
+      if (!uniform && !(b >= 0))
+        return RuntimeError(Format("normal expects std >= 0.0, but found std %g", b));
       return Fresh(dtype, ListAttr(attrs, 0));
     }
     case Op::k_randint: {
@@ -124,7 +140,8 @@ Result<Metas> InferCreation(const Call& call) {
     }
     case Op::k_randperm: return Fresh(DTypeAttr(attrs, 1).value_or(DType::kInt64), {IntAttr(attrs, 0)});
     case Op::k_multinomial: return InferMultinomial(call);
-    default: return RuntimeError(std::string(call.name()) + " has no metadata of its own");   // input, constant
+    default:
+      return RuntimeError(std::string(call.name()) + " has no metadata of its own");  // input, constant
   }
 }
 

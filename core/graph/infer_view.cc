@@ -10,9 +10,11 @@ long long LL(int64_t x) { return static_cast<long long>(x); }
 
 Result<TensorMeta> Permute(TensorMeta meta, const Sizes& dims) {
   if (static_cast<int64_t>(dims.size()) != meta.rank()) {
-    return RuntimeError(Format("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-                               "ordering of dimensions i.e. input.dim() = %lld is not equal to len(dims) = %zu", LL(meta.rank()),
-                               dims.size()));
+    return RuntimeError(
+        Format("permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
+               "the desired "
+               "ordering of dimensions i.e. input.dim() = %lld is not equal to len(dims) = %zu",
+               LL(meta.rank()), dims.size()));
   }
   TensorMeta out = meta;
   std::vector<bool> seen(dims.size(), false);
@@ -56,7 +58,8 @@ Result<TensorMeta> Squeeze(TensorMeta meta, const Attr& dims) {
 
 Result<TensorMeta> Unsqueeze(TensorMeta meta, int64_t dim) {
   TB_ASSIGN_OR_RETURN(int64_t d, WrapDim(dim, meta.rank() + 1));
-  int64_t stride = d < meta.rank() ? meta.sizes[static_cast<size_t>(d)] * meta.strides[static_cast<size_t>(d)] : 1;
+  int64_t stride =
+      d < meta.rank() ? meta.sizes[static_cast<size_t>(d)] * meta.strides[static_cast<size_t>(d)] : 1;
   meta.sizes.insert(meta.sizes.begin() + d, 1);
   meta.strides.insert(meta.strides.begin() + d, stride);
   return meta;
@@ -65,9 +68,12 @@ Result<TensorMeta> Unsqueeze(TensorMeta meta, int64_t dim) {
 Result<TensorMeta> Expand(const TensorMeta& meta, const Sizes& sizes) {
   int64_t added = static_cast<int64_t>(sizes.size()) - meta.rank();
   if (added < 0) {
-    return RuntimeError(Format("expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%zu) must be greater or equal to the "
-                               "number of dimensions in the tensor (%lld)", DTypeScalarName(meta.dtype).data(),
-                               SizesText(meta.sizes).c_str(), SizesText(sizes).c_str(), sizes.size(), LL(meta.rank())));
+    return RuntimeError(
+        Format("expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%zu) must be greater or "
+               "equal to the "
+               "number of dimensions in the tensor (%lld)",
+               DTypeScalarName(meta.dtype).data(), SizesText(meta.sizes).c_str(), SizesText(sizes).c_str(),
+               sizes.size(), LL(meta.rank())));
   }
   TensorMeta out = meta;
   out.sizes = sizes;
@@ -76,8 +82,9 @@ Result<TensorMeta> Expand(const TensorMeta& meta, const Sizes& sizes) {
     int64_t from = static_cast<int64_t>(i) - added;
     if (from < 0) {
       if (sizes[i] < 0) {
-        return RuntimeError(Format("The expanded size of the tensor (%lld) isn't allowed in a leading, non-existing dimension %zu",
-                                   LL(sizes[i]), i));
+        return RuntimeError(Format(
+            "The expanded size of the tensor (%lld) isn't allowed in a leading, non-existing dimension %zu",
+            LL(sizes[i]), i));
       }
       continue;
     }
@@ -86,9 +93,11 @@ Result<TensorMeta> Expand(const TensorMeta& meta, const Sizes& sizes) {
       out.sizes[i] = size;
       out.strides[i] = meta.strides[static_cast<size_t>(from)];
     } else if (size != 1 || sizes[i] < 0) {
-      return RuntimeError(Format("The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension "
-                                 "%zu.  Target sizes: %s.  Tensor sizes: %s", LL(sizes[i]), LL(size), i, SizesText(sizes).c_str(),
-                                 SizesText(meta.sizes).c_str()));
+      return RuntimeError(
+          Format("The expanded size of the tensor (%lld) must match the existing size (%lld) at "
+                 "non-singleton dimension "
+                 "%zu.  Target sizes: %s.  Tensor sizes: %s",
+                 LL(sizes[i]), LL(size), i, SizesText(sizes).c_str(), SizesText(meta.sizes).c_str()));
     }
   }
   TB_ASSIGN_OR_RETURN([[maybe_unused]] int64_t numel, CheckedNumel(out.sizes));
@@ -100,8 +109,8 @@ Result<TensorMeta> Select(TensorMeta meta, int64_t dim, int64_t index) {
   TB_ASSIGN_OR_RETURN(int64_t d, WrapDim(dim, meta.rank()));
   int64_t size = meta.sizes[static_cast<size_t>(d)];
   if (index < -size || index >= size) {
-    return IndexError(Format("select(): index %lld out of range for tensor of size %s at dimension %lld", LL(index),
-                             SizesText(meta.sizes).c_str(), LL(d)));
+    return IndexError(Format("select(): index %lld out of range for tensor of size %s at dimension %lld",
+                             LL(index), SizesText(meta.sizes).c_str(), LL(d)));
   }
   if (index < 0) index += size;
   meta.offset += index * meta.strides[static_cast<size_t>(d)];
@@ -110,7 +119,8 @@ Result<TensorMeta> Select(TensorMeta meta, int64_t dim, int64_t index) {
   return meta;
 }
 
-Result<TensorMeta> Slice(TensorMeta meta, int64_t dim, std::optional<int64_t> first, std::optional<int64_t> last, int64_t step) {
+Result<TensorMeta> Slice(TensorMeta meta, int64_t dim, std::optional<int64_t> first,
+                         std::optional<int64_t> last, int64_t step) {
   if (meta.rank() == 0) return IndexError("slice() cannot be applied to a 0-dim tensor.");
   TB_ASSIGN_OR_RETURN(int64_t d, WrapDim(dim, meta.rank()));
   if (step <= 0) return RuntimeError("slice step must be positive");
@@ -133,25 +143,29 @@ Result<TensorMeta> Narrow(const TensorMeta& meta, int64_t dim, int64_t start, in
   TB_ASSIGN_OR_RETURN(int64_t d, WrapDim(dim, meta.rank()));
   int64_t size = meta.sizes[static_cast<size_t>(d)];
   if (start < -size || start > size) {
-    return IndexError(Format("start out of range (expected to be in range of [%lld, %lld], but got %lld)", LL(-size), LL(size),
-                             LL(start)));
+    return IndexError(Format("start out of range (expected to be in range of [%lld, %lld], but got %lld)",
+                             LL(-size), LL(size), LL(start)));
   }
   if (start < 0) start += size;
   if (length > size - start) {
-    return RuntimeError(Format("start (%lld) + length (%lld) exceeds dimension size (%lld).", LL(start), LL(length), LL(size)));
+    return RuntimeError(Format("start (%lld) + length (%lld) exceeds dimension size (%lld).", LL(start),
+                               LL(length), LL(size)));
   }
   return Slice(meta, d, start, start + length, 1);
 }
 
-Result<TensorMeta> AsStrided(const TensorMeta& meta, const Sizes& sizes, const Sizes& strides, int64_t offset) {
+Result<TensorMeta> AsStrided(const TensorMeta& meta, const Sizes& sizes, const Sizes& strides,
+                             int64_t offset) {
   if (sizes.size() != strides.size()) return RuntimeError("mismatch in length of strides and shape");
   for (int64_t s : strides) {
     if (s < 0) {
-      return RuntimeError("as_strided: Negative strides are not supported at the moment, got strides: " + SizesText(strides));
+      return RuntimeError("as_strided: Negative strides are not supported at the moment, got strides: " +
+                          SizesText(strides));
     }
   }
   auto overflow = [&] {
-    return RuntimeError("Storage size calculation overflowed with sizes=" + SizesText(sizes) + " and strides=" + SizesText(strides));
+    return RuntimeError("Storage size calculation overflowed with sizes=" + SizesText(sizes) +
+                        " and strides=" + SizesText(strides));
   };
   for (int64_t s : sizes) {
     if (s < 0) return overflow();
@@ -176,7 +190,8 @@ Result<TensorMeta> AsStrided(const TensorMeta& meta, const Sizes& sizes, const S
 Result<TensorMeta> Diagonal(const TensorMeta& meta, int64_t shift, int64_t dim1, int64_t dim2) {
   TB_ASSIGN_OR_RETURN(int64_t a, WrapDim(dim1, meta.rank()));
   TB_ASSIGN_OR_RETURN(int64_t b, WrapDim(dim2, meta.rank()));
-  if (a == b) return RuntimeError(Format("diagonal dimensions cannot be identical %lld, %lld", LL(dim1), LL(dim2)));
+  if (a == b)
+    return RuntimeError(Format("diagonal dimensions cannot be identical %lld, %lld", LL(dim1), LL(dim2)));
   size_t i = static_cast<size_t>(a), j = static_cast<size_t>(b);
   int64_t rows = meta.sizes[i], columns = meta.sizes[j];
   int64_t length = shift >= 0 ? std::min(rows, std::max<int64_t>(columns - std::min(shift, columns), 0))
@@ -201,7 +216,8 @@ Result<TensorMeta> Unfold(TensorMeta meta, int64_t dim, int64_t size, int64_t st
   int64_t stride = meta.rank() == 0 ? 1 : meta.strides[static_cast<size_t>(d)];
   if (size < 0) return RuntimeError(Format("size is %lld but must be >= 0", LL(size)));
   if (size > extent) {
-    return RuntimeError(Format("maximum size for tensor at dimension %lld is %lld but size is %lld", LL(d), LL(extent), LL(size)));
+    return RuntimeError(Format("maximum size for tensor at dimension %lld is %lld but size is %lld", LL(d),
+                               LL(extent), LL(size)));
   }
   if (step <= 0) return RuntimeError(Format("step is %lld but must be > 0", LL(step)));
   meta.sizes.push_back(size);
@@ -243,15 +259,19 @@ TensorMeta ViewOrCopy(const TensorMeta& meta, const Sizes& sizes) {
 }  // namespace
 
 Result<TensorMeta> InferOneView(Op op, const TensorMeta& meta, const Attrs& attrs) {
-  auto optional_int = [&](size_t i) { return HasAttr(attrs, i) ? std::optional<int64_t>(IntAttr(attrs, i)) : std::nullopt; };
+  auto optional_int = [&](size_t i) {
+    return HasAttr(attrs, i) ? std::optional<int64_t>(IntAttr(attrs, i)) : std::nullopt;
+  };
   switch (op) {
     case Op::k_alias: return meta;
     case Op::k_view: {
       TB_ASSIGN_OR_RETURN(Sizes sizes, ResolveSizes(ListAttr(attrs, 0), meta.numel()));
       std::optional<Sizes> strides = ViewStrides(meta, sizes);
       if (!strides) {
-        return RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                            "contiguous subspaces). Use .reshape(...) instead.");
+        return RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans "
+            "across two "
+            "contiguous subspaces). Use .reshape(...) instead.");
       }
       TensorMeta out = meta;
       out.sizes = std::move(sizes);
@@ -267,19 +287,24 @@ Result<TensorMeta> InferOneView(Op op, const TensorMeta& meta, const Attrs& attr
       if (sizes == meta.sizes) return meta;
       return ViewOrCopy(meta, sizes);
     }
-    case Op::k_contiguous: return meta.IsContiguous() ? meta : ContiguousMeta(meta.dtype, meta.sizes, meta.device);
+    case Op::k_contiguous:
+      return meta.IsContiguous() ? meta : ContiguousMeta(meta.dtype, meta.sizes, meta.device);
     case Op::k_permute: return Permute(meta, ListAttr(attrs, 0));
     case Op::k_transpose: return Transpose(meta, IntAttr(attrs, 0), IntAttr(attrs, 1));
     case Op::k_t:
-      if (meta.rank() > 2) return RuntimeError(Format("t() expects a tensor with <= 2 dimensions, but self is %lldD", LL(meta.rank())));
+      if (meta.rank() > 2)
+        return RuntimeError(
+            Format("t() expects a tensor with <= 2 dimensions, but self is %lldD", LL(meta.rank())));
       return meta.rank() < 2 ? Result<TensorMeta>(meta) : Transpose(meta, 0, 1);
     case Op::k_squeeze: return Squeeze(meta, attrs[0]);
     case Op::k_unsqueeze: return Unsqueeze(meta, IntAttr(attrs, 0));
     case Op::k_expand: return Expand(meta, ListAttr(attrs, 0));
     case Op::k_select: return Select(meta, IntAttr(attrs, 0), IntAttr(attrs, 1));
-    case Op::k_slice: return Slice(meta, IntAttr(attrs, 0), optional_int(1), optional_int(2), IntAttr(attrs, 3));
+    case Op::k_slice:
+      return Slice(meta, IntAttr(attrs, 0), optional_int(1), optional_int(2), IntAttr(attrs, 3));
     case Op::k_narrow: return Narrow(meta, IntAttr(attrs, 0), IntAttr(attrs, 1), IntAttr(attrs, 2));
-    case Op::k_as_strided: return AsStrided(meta, ListAttr(attrs, 0), ListAttr(attrs, 1), IntAttrOr(attrs, 2, meta.offset));
+    case Op::k_as_strided:
+      return AsStrided(meta, ListAttr(attrs, 0), ListAttr(attrs, 1), IntAttrOr(attrs, 2, meta.offset));
     case Op::k_diagonal: return Diagonal(meta, IntAttr(attrs, 0), IntAttr(attrs, 1), IntAttr(attrs, 2));
     case Op::k_unfold: return Unfold(meta, IntAttr(attrs, 0), IntAttr(attrs, 1), IntAttr(attrs, 2));
     default: return RuntimeError("not a view op: " + std::string(Info(op).name));

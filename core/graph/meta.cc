@@ -13,7 +13,7 @@ int64_t TensorMeta::numel() const {
 bool TensorMeta::IsContiguous() const {
   int64_t expected = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
-    if (sizes[i] == 0) return true;   // no elements at all
+    if (sizes[i] == 0) return true;  // no elements at all
     if (sizes[i] == 1) continue;
     if (strides[i] != expected) {
       for (int64_t size : sizes) {
@@ -31,7 +31,7 @@ Sizes ContiguousStrides(const Sizes& sizes) {
   uint64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = static_cast<int64_t>(stride);
-    stride *= sizes[i] > 1 ? static_cast<uint64_t>(sizes[i]) : 1;   // a size of 0 counts as 1, as in PyTorch
+    stride *= sizes[i] > 1 ? static_cast<uint64_t>(sizes[i]) : 1;  // a size of 0 counts as 1, as in PyTorch
   }
   return strides;
 }

@@ -18,13 +18,13 @@ struct TensorMeta {
   DType dtype = DType::kFloat32;
   Sizes sizes;
   Sizes strides;
-  int64_t offset = 0;        // first element, from the start of the storage
+  int64_t offset = 0;  // first element, from the start of the storage
   Device device = Device::kCpu;
-  bool weak = false;         // a Python number: takes part in promotion as a scalar (see dtype.h)
+  bool weak = false;  // a Python number: takes part in promotion as a scalar (see dtype.h)
 
   int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
   int64_t numel() const;
-  bool IsContiguous() const;             // row-major, dimensions of size 1 ignored
+  bool IsContiguous() const;  // row-major, dimensions of size 1 ignored
   friend bool operator==(const TensorMeta&, const TensorMeta&) = default;
 };
 

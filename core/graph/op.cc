@@ -35,14 +35,22 @@ void ParseType(std::string_view text, Parameter* p) {
       text.remove_suffix(1);
     }
   }
-  if (text == "Tensor") p->type = list ? Type::kTensorList : Type::kTensor;
-  else if (text == "Scalar") p->type = Type::kScalar;
-  else if (text == "int") p->type = list ? Type::kIntList : Type::kInt;
-  else if (text == "float") p->type = Type::kFloat;
-  else if (text == "bool") p->type = Type::kBool;
-  else if (text == "ScalarType") p->type = Type::kDType;
-  else if (text == "str") p->type = Type::kString;
-  else TB_CHECK(!"unknown parameter type in ops.def");
+  if (text == "Tensor")
+    p->type = list ? Type::kTensorList : Type::kTensor;
+  else if (text == "Scalar")
+    p->type = Type::kScalar;
+  else if (text == "int")
+    p->type = list ? Type::kIntList : Type::kInt;
+  else if (text == "float")
+    p->type = Type::kFloat;
+  else if (text == "bool")
+    p->type = Type::kBool;
+  else if (text == "ScalarType")
+    p->type = Type::kDType;
+  else if (text == "str")
+    p->type = Type::kString;
+  else
+    TB_CHECK(!"unknown parameter type in ops.def");
 }
 
 Attr ParseDefault(std::string_view text, const Parameter& p) {
@@ -52,7 +60,8 @@ Attr ParseDefault(std::string_view text, const Parameter& p) {
   if (text == "False") return false;
   if (text == "[]") return Sizes{};
   std::string number(text);
-  if (p.type == Type::kFloat || number.find_first_of(".e") != std::string::npos) return std::strtod(number.c_str(), nullptr);
+  if (p.type == Type::kFloat || number.find_first_of(".e") != std::string::npos)
+    return std::strtod(number.c_str(), nullptr);
   int64_t value = std::strtoll(number.c_str(), nullptr, 10);
   if (p.type == Type::kIntList) return Sizes(static_cast<size_t>(p.list_size), value);
   return value;

@@ -1,6 +1,7 @@
 // simplify-algebra: rewrites that give the same bits.
 //
-//   x * 1, x / 1, x - 0, x ** 1       → x        (x - 0 keeps -0; x + 0 does not: only for integers, or x + -0.0)
+//   x * 1, x / 1, x - 0, x ** 1       → x
+//   x + 0                             → x        for integers; floating only x + -0.0, since -0.0 + 0 is 0
 //   -(-x), not not x, ~~x             → x
 //   where(c, x, x)                    → x
 //   abs(abs(x)), relu(relu(x))        → abs(x), relu(x)
@@ -38,7 +39,8 @@ class Simplifier {
       case Op::k_mul:
         if (NumberIn(graph_, y) == 1.0) return Keep(node, x);
         return NumberIn(graph_, x) == 1.0 ? Keep(node, y) : ValueRef{};
-      case Op::k_div: return NumberIn(graph_, y) == 1.0 && !HasAttr(node.attrs, 0) ? Keep(node, x) : ValueRef{};
+      case Op::k_div:
+        return NumberIn(graph_, y) == 1.0 && !HasAttr(node.attrs, 0) ? Keep(node, x) : ValueRef{};
       case Op::k_pow: return NumberIn(graph_, y) == 1.0 ? Keep(node, x) : ValueRef{};
       case Op::k_sub: {
         std::optional<double> number = NumberIn(graph_, y);
@@ -53,12 +55,16 @@ class Simplifier {
         }
         return {};
       }
-      case Op::k_neg: case Op::k_logical_not: case Op::k_bitwise_not: {
+      case Op::k_neg:
+      case Op::k_logical_not:
+      case Op::k_bitwise_not: {
         const Node& inner = graph_.node(x.node);
         return inner.op == node.op ? Keep(node, inner.operands[0]) : ValueRef{};
       }
-      case Op::k_abs: case Op::k_relu: return graph_.node(x.node).op == node.op ? Keep(node, x) : ValueRef{};
-      case Op::k_where: return node.operands[1] == node.operands[2] ? Keep(node, node.operands[1]) : ValueRef{};
+      case Op::k_abs:
+      case Op::k_relu: return graph_.node(x.node).op == node.op ? Keep(node, x) : ValueRef{};
+      case Op::k_where:
+        return node.operands[1] == node.operands[2] ? Keep(node, node.operands[1]) : ValueRef{};
       default: return {};
     }
   }
@@ -67,8 +73,8 @@ class Simplifier {
   ValueRef Keep(const Node& node, ValueRef value) const {
     const TensorMeta &is = node.metas[0], &would = graph_.meta(value);
     // A pointwise result is contiguous and fresh; the layout of what replaces it must be the same.
-    bool same = is.dtype == would.dtype && is.sizes == would.sizes && is.weak == would.weak && is.strides == would.strides &&
-                is.offset == would.offset;
+    bool same = is.dtype == would.dtype && is.sizes == would.sizes && is.weak == would.weak &&
+                is.strides == would.strides && is.offset == would.offset;
     return same ? value : ValueRef{};
   }
 
@@ -86,7 +92,8 @@ int SimplifyAlgebra(Graph* graph) {
     if (nodes[i].op == Op::k_abs && graph->node(nodes[i].operands[0].node).op == Op::k_neg) {
       // |-x| reads x itself; -x may be dead then. Not for uint8, where -5 is 251.
       ValueRef inner = graph->node(nodes[i].operands[0].node).operands[0];
-      if (graph->meta(inner).dtype != DType::kUInt8 && graph->meta(inner).dtype == nodes[i].metas[0].dtype && graph->meta(inner).weak == nodes[i].metas[0].weak) {
+      if (graph->meta(inner).dtype != DType::kUInt8 && graph->meta(inner).dtype == nodes[i].metas[0].dtype &&
+          graph->meta(inner).weak == nodes[i].metas[0].weak) {
         nodes[i].operands[0] = inner;
         ++rewritten;
       }

@@ -17,7 +17,8 @@ void AppendAttr(std::string* key, const Attr& attr) {
   key->push_back(static_cast<char>(attr.index()));
   if (const auto* b = std::get_if<bool>(&attr)) Append(key, *b);
   if (const auto* i = std::get_if<int64_t>(&attr)) Append(key, *i);
-  if (const auto* d = std::get_if<double>(&attr)) Append(key, *d);   // by bits: -0.0 is not 0.0, a NaN is itself
+  if (const auto* d = std::get_if<double>(&attr))
+    Append(key, *d);  // by bits: -0.0 is not 0.0, a NaN is itself
   if (const auto* t = std::get_if<DType>(&attr)) Append(key, *t);
   if (const auto* s = std::get_if<std::string>(&attr)) {
     Append(key, s->size());
@@ -36,7 +37,7 @@ std::string KeyOf(const Node& node, const Replacement& replaced) {
   Append(&key, node.op);
   if (node.op == Op::k_constant) {
     const TensorMeta& meta = node.constant.meta();
-    if (meta.numel() > 16 || !meta.IsContiguous()) return {};   // large ones are compared by nobody
+    if (meta.numel() > 16 || !meta.IsContiguous()) return {};  // large ones are compared by nobody
     Append(&key, meta.dtype);
     Append(&key, node.metas[0].weak);
     Append(&key, meta.sizes.size());
@@ -65,7 +66,8 @@ int MergeCommon(Graph* graph) {
     auto [entry, is_new] = first.emplace(std::move(key), static_cast<int32_t>(i));
     if (is_new) continue;
     for (size_t o = 0; o < node.metas.size(); ++o) {
-      replaced.Set({NodeId{static_cast<int32_t>(i)}, static_cast<int32_t>(o)}, {NodeId{entry->second}, static_cast<int32_t>(o)});
+      replaced.Set({NodeId{static_cast<int32_t>(i)}, static_cast<int32_t>(o)},
+                   {NodeId{entry->second}, static_cast<int32_t>(o)});
     }
   }
   return replaced.Apply(graph);

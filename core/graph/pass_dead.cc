@@ -24,7 +24,9 @@ int DropDead(Graph* graph) {
     kept.push_back(std::move(nodes[i]));
   }
   int dropped = static_cast<int>(nodes.size() - kept.size());
-  auto renumber = [&moved](ValueRef v) { return v.defined() ? ValueRef{moved[static_cast<size_t>(v.node.value)], v.output} : v; };
+  auto renumber = [&moved](ValueRef v) {
+    return v.defined() ? ValueRef{moved[static_cast<size_t>(v.node.value)], v.output} : v;
+  };
   for (Node& node : kept) {
     for (ValueRef& v : node.operands) v = renumber(v);
   }

@@ -5,11 +5,13 @@
 namespace thirdbook {
 namespace {
 
-constexpr int64_t kMostElements = 4096;   // a larger constant costs more memory than its computation saves
+constexpr int64_t kMostElements = 4096;  // a larger constant costs more memory than its computation saves
 
 bool Folds(const Graph& graph, const Node& node) {
   OpClass op_class = Info(node.op).op_class;
-  if (!IsPure(node) || op_class == OpClass::kSource || op_class == OpClass::kDataDependent || node.metas.size() != 1) return false;
+  if (!IsPure(node) || op_class == OpClass::kSource || op_class == OpClass::kDataDependent ||
+      node.metas.size() != 1)
+    return false;
   if (node.metas[0].numel() > kMostElements) return false;
   for (ValueRef v : node.operands) {
     if (v.defined() && graph.node(v.node).op != Op::k_constant) return false;
@@ -35,7 +37,7 @@ int FoldConstants(Graph* graph) {
       operands.push_back(constant.constant.WithMeta(std::move(meta)));
     }
     Result<std::vector<Tensor>> value = Execute(node.op, operands, node.attrs);
-    if (!value.ok()) continue;   // it fails when the graph runs, as eager does
+    if (!value.ok()) continue;  // it fails when the graph runs, as eager does
     // What the metadata says has to stay; a view of a constant is as good as a fresh one.
     TensorMeta meta = node.metas[0];
     node.op = Op::k_constant;

@@ -1,8 +1,8 @@
 // drop-no-ops: nodes whose output is their operand, seen the same way.
 //
-// In a pure graph nobody can tell a copy from the original, so `clone` and `to` of the same dtype go, and every view whose sizes, strides and
-// offset are its operand's. A view of a view where only the last one's place in memory counts (view, reshape, as_strided) reads the first
-// operand directly.
+// In a pure graph nobody can tell a copy from the original, so `clone` and `to` of the same dtype go, and
+// every view whose sizes, strides and offset are its operand's. A view of a view where only the last one's
+// place in memory counts (view, reshape, as_strided) reads the first operand directly.
 #include "graph/attrs.h"
 #include "graph/passes.h"
 
@@ -17,7 +17,11 @@ bool MayVanish(Op op) {
 // A contiguous value seen with other sizes: (view | reshape | flatten | squeeze | unsqueeze) of such a one.
 bool OnlyReshapes(const Graph& graph, const Node& node) {
   switch (node.op) {
-    case Op::k_view: case Op::k_reshape: case Op::k_flatten: case Op::k_squeeze: case Op::k_unsqueeze: {
+    case Op::k_view:
+    case Op::k_reshape:
+    case Op::k_flatten:
+    case Op::k_squeeze:
+    case Op::k_unsqueeze: {
       const TensorMeta& from = graph.meta(node.operands[0]);
       return from.IsContiguous() && node.metas[0].IsContiguous() && AliasesOperand(node.op, from, node.attrs);
     }

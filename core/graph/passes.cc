@@ -7,17 +7,19 @@ namespace thirdbook {
 
 const std::vector<Pass>& Passes() {
   static const std::vector<Pass> passes = {
-      {"fold-constants",   "nodes whose operands are all constants become constants", FoldConstants},
-      {"simplify-algebra", "x * 1, x / 1, x ** 1, not not x... become x, where IEEE results stay the same", SimplifyAlgebra},
-      {"drop-no-ops",      "views, conversions and copies that change nothing are skipped", DropNoOps},
-      {"merge-common",     "equal nodes with equal operands become one", MergeCommon},
-      {"drop-dead",        "nodes that no output needs are removed", DropDead},
+      {"fold-constants", "nodes whose operands are all constants become constants", FoldConstants},
+      {"simplify-algebra", "x * 1, x / 1, x ** 1, not not x... become x, where IEEE results stay the same",
+       SimplifyAlgebra},
+      {"drop-no-ops", "views, conversions and copies that change nothing are skipped", DropNoOps},
+      {"merge-common", "equal nodes with equal operands become one", MergeCommon},
+      {"drop-dead", "nodes that no output needs are removed", DropDead},
   };
   return passes;
 }
 
 void Optimise(Graph* graph, std::vector<PassTrace>* trace) {
-  // Every change removes or replaces a node, so this ends; the bound only guards against a pass that lies about it.
+  // Every change removes or replaces a node, so this ends; the bound only guards against a pass that lies
+  // about it.
   for (size_t round = 0; round <= graph->nodes().size() + 1; ++round) {
     int changes = 0;
     for (const Pass& pass : Passes()) {

@@ -44,9 +44,12 @@ std::string FloatText(double value, bool single) {
 
 template <typename T>
 std::string ElementText(T value) {
-  if constexpr (std::is_same_v<T, bool>) return value ? "True" : "False";
-  else if constexpr (std::is_floating_point_v<T>) return FloatText(value, sizeof(T) == 4);
-  else return std::to_string(static_cast<long long>(value));
+  if constexpr (std::is_same_v<T, bool>)
+    return value ? "True" : "False";
+  else if constexpr (std::is_floating_point_v<T>)
+    return FloatText(value, sizeof(T) == 4);
+  else
+    return std::to_string(static_cast<long long>(value));
 }
 
 std::string ElementAt(const Tensor& t, int64_t position) {
@@ -93,12 +96,15 @@ std::string ArgumentsText(const Graph& graph, const Node& node) {
     if (p.type == Parameter::Type::kTensorList) {
       std::string list = "[";
       size_t length = node.operands.size() - fixed;
-      for (size_t i = 0; i < length; ++i) list += (i > 0 ? ", " : "") + RefText(graph, node.operands[operand++]);
+      for (size_t i = 0; i < length; ++i)
+        list += (i > 0 ? ", " : "") + RefText(graph, node.operands[operand++]);
       append(list + "]");
     } else if (p.type == Parameter::Type::kTensor) {
       ValueRef v = node.operands[operand++];
-      if (!p.optional) append(RefText(graph, v));
-      else if (v.defined()) append(std::string(p.name) + "=" + RefText(graph, v));
+      if (!p.optional)
+        append(RefText(graph, v));
+      else if (v.defined())
+        append(std::string(p.name) + "=" + RefText(graph, v));
     } else if (attr < node.attrs.size()) {
       const Attr& value = node.attrs[attr++];
       if (!p.has_default || value != p.default_value) append(std::string(p.name) + "=" + AttrText(value));
@@ -158,7 +164,8 @@ std::string Print(const Graph& graph) {
   std::string text;
   for (size_t i = 0; i < graph.nodes().size(); ++i) text += NodeText(graph, i) + "\n";
   text += "return";
-  for (size_t i = 0; i < graph.outputs().size(); ++i) text += (i > 0 ? ", " : " ") + RefText(graph, graph.outputs()[i]);
+  for (size_t i = 0; i < graph.outputs().size(); ++i)
+    text += (i > 0 ? ", " : " ") + RefText(graph, graph.outputs()[i]);
   return text + "\n";
 }
 

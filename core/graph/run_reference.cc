@@ -32,7 +32,8 @@ Result<std::vector<Tensor>> RunReference(const Graph& graph, const std::vector<T
   for (size_t i = 0; i < last.size(); ++i) {
     if (last[i] < graph.nodes().size()) dying[last[i]].push_back(i);
   }
-  std::vector<const void*> taken;   // storages that an output must not share: inputs', constants', earlier outputs'
+  std::vector<const void*>
+      taken;  // storages that an output must not share: inputs', constants', earlier outputs'
   size_t next_input = 0;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
@@ -47,7 +48,9 @@ Result<std::vector<Tensor>> RunReference(const Graph& graph, const std::vector<T
       std::vector<Tensor> operands;
       operands.reserve(node.operands.size());
       for (ValueRef v : node.operands) {
-        operands.push_back(v.defined() ? values[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)] : Tensor());
+        operands.push_back(v.defined()
+                               ? values[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)]
+                               : Tensor());
       }
       TB_ASSIGN_OR_RETURN(values[i], Execute(node.op, operands, node.attrs));
     }

@@ -11,12 +11,12 @@ namespace {
 constexpr char kMagic[8] = {'T', 'B', 'G', 'R', 'A', 'P', 'H', '\0'};
 constexpr uint32_t kMostRank = 64;
 
-// ---- writing ------------------------------------------------------------------------------------------------------------------------
+// ---- writing ----
 
 class Writer {
  public:
   template <typename T>
-  void Put(T value) {   // the platforms we run on are little endian
+  void Put(T value) {  // the platforms we run on are little endian
     static_assert(std::is_trivially_copyable_v<T>);
     const auto* p = reinterpret_cast<const uint8_t*>(&value);
     bytes_.insert(bytes_.end(), p, p + sizeof value);
@@ -62,7 +62,7 @@ void PutMeta(Writer* w, const TensorMeta& meta, bool with_layout) {
   w->Put(static_cast<uint8_t>(meta.weak));
 }
 
-// ---- reading ------------------------------------------------------------------------------------------------------------------------
+// ---- reading ----
 
 // Every read checks what is left; after a failure all reads give zeros and ok() is false.
 class Reader {
@@ -146,7 +146,7 @@ Result<TensorMeta> GetMeta(Reader* r, bool with_layout) {
   meta.weak = r->Get<uint8_t>() != 0;
   constexpr int64_t kLimit = int64_t{1} << 56;
   if (meta.offset < 0 || meta.offset > kLimit) return Damaged("offset out of range");
-  for (size_t i = 0; i < meta.sizes.size(); ++i) {   // so that no later sum of products overflows
+  for (size_t i = 0; i < meta.sizes.size(); ++i) {  // so that no later sum of products overflows
     int64_t bound = kLimit / (meta.sizes[i] > 0 ? meta.sizes[i] : 1);
     if (meta.strides[i] > bound || meta.strides[i] < -bound) return Damaged("stride out of range");
   }
@@ -176,8 +176,8 @@ Status GetNode(Reader* r, Graph* graph) {
     v.node.value = r->Get<int32_t>();
     v.output = r->Get<int32_t>();
     if (v.node.value == -1) continue;
-    bool exists = v.node.value >= 0 && static_cast<size_t>(v.node.value) < graph->nodes().size() && v.output >= 0 &&
-                  static_cast<size_t>(v.output) < graph->node(v.node).metas.size();
+    bool exists = v.node.value >= 0 && static_cast<size_t>(v.node.value) < graph->nodes().size() &&
+                  v.output >= 0 && static_cast<size_t>(v.output) < graph->node(v.node).metas.size();
     if (!exists) return Damaged("an operand that is not there");
   }
   Attrs attrs;
@@ -241,7 +241,8 @@ Result<Graph> LoadGraph(const uint8_t* bytes, size_t size) {
   if (!magic || std::memcmp(magic, kMagic, sizeof kMagic) != 0) return Damaged("it does not start as one");
   uint32_t version = r.Get<uint32_t>();
   if (version > kGraphVersion) {
-    return Damaged(Format("it was written by a newer version (format %u, this one reads up to %u)", version, kGraphVersion));
+    return Damaged(Format("it was written by a newer version (format %u, this one reads up to %u)", version,
+                          kGraphVersion));
   }
   if (version == 0) return Damaged("no version");
   Graph graph;
@@ -252,8 +253,8 @@ Result<Graph> LoadGraph(const uint8_t* bytes, size_t size) {
     ValueRef v;
     v.node.value = r.Get<int32_t>();
     v.output = r.Get<int32_t>();
-    bool exists = v.node.value >= 0 && static_cast<size_t>(v.node.value) < graph.nodes().size() && v.output >= 0 &&
-                  static_cast<size_t>(v.output) < graph.node(v.node).metas.size();
+    bool exists = v.node.value >= 0 && static_cast<size_t>(v.node.value) < graph.nodes().size() &&
+                  v.output >= 0 && static_cast<size_t>(v.output) < graph.node(v.node).metas.size();
     if (!exists) return Damaged("an output that is not there");
     graph.AddOutput(v);
   }

@@ -6,11 +6,13 @@
 //   node      string op name                       (ops are named, not numbered: the table may grow)
 //             u32 operand count  (i32 node or -1, i32 output)…
 //             u32 attr count  attr…
-//             input:    string name, meta, u8 weak
-//             constant: meta, u8 weak, then the elements, contiguous
+//             input:    string name, meta
+//             constant: meta, then the elements
 //             others:   nothing (metadata is inferred again)
-//   attr      u8 kind (index in the Attr variant), then nothing | u8 | i64 | f64 | u8 dtype | u32 n, i64… | string
-//   meta      u8 dtype  u32 rank  i64 sizes…  i64 strides…  i64 offset          (a constant's strides are not written)
+//   attr      u8 kind (index in the Attr variant), then
+//             nothing | u8 bool | i64 | f64 | u8 dtype | u32 n  i64… | string
+//   meta      u8 dtype  u32 rank  i64 sizes…  [i64 strides…  i64 offset]  u8 weak
+//             (strides and offset of inputs only; constants are contiguous)
 //
 // Source spans are not kept. A reader accepts its own version and older ones.
 #pragma once

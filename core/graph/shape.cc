@@ -42,7 +42,8 @@ Result<std::vector<bool>> WrapDims(const Sizes& dims, int64_t rank) {
   for (int64_t dim : dims) {
     TB_ASSIGN_OR_RETURN(int64_t d, WrapDim(dim, rank));
     if (seen[static_cast<size_t>(d)]) {
-      return RuntimeError(Format("dim %lld appears multiple times in the list of dims", static_cast<long long>(d)));
+      return RuntimeError(
+          Format("dim %lld appears multiple times in the list of dims", static_cast<long long>(d)));
     }
     seen[static_cast<size_t>(d)] = true;
     if (d < rank) mask[static_cast<size_t>(d)] = true;
@@ -55,14 +56,15 @@ Result<int64_t> CheckedNumel(const Sizes& sizes) {
   bool empty = false;
   for (int64_t size : sizes) {
     if (size < 0) {
-      return RuntimeError(Format("Trying to create tensor with negative dimension %lld: %s", static_cast<long long>(size),
-                                 SizesText(sizes).c_str()));
+      return RuntimeError(Format("Trying to create tensor with negative dimension %lld: %s",
+                                 static_cast<long long>(size), SizesText(sizes).c_str()));
     }
     if (size == 0) empty = true;
   }
   if (empty) return int64_t{0};
   for (int64_t size : sizes) {
-    if (n > (int64_t{1} << 56) / size) return RuntimeError("Storage size calculation overflowed with sizes=" + SizesText(sizes));
+    if (n > (int64_t{1} << 56) / size)
+      return RuntimeError("Storage size calculation overflowed with sizes=" + SizesText(sizes));
     n *= size;
   }
   return n;
@@ -79,8 +81,10 @@ Result<Sizes> ResolveSizes(const Sizes& sizes, int64_t numel) {
     } else if (sizes[i] < 0) {
       return RuntimeError(Format("invalid shape dimension %lld", static_cast<long long>(sizes[i])));
     } else {
-      if (sizes[i] != 0 && known > (int64_t{1} << 60) / sizes[i]) known = int64_t{1} << 60;
-      else known *= sizes[i];
+      if (sizes[i] != 0 && known > (int64_t{1} << 60) / sizes[i])
+        known = int64_t{1} << 60;
+      else
+        known *= sizes[i];
     }
   }
   bool fits = unknown >= 0 ? known > 0 && numel % known == 0 : known == numel;
@@ -89,7 +93,8 @@ Result<Sizes> ResolveSizes(const Sizes& sizes, int64_t numel) {
                         " because the unspecified dimension size -1 can be any value and is ambiguous");
   }
   if (!fits) {
-    return RuntimeError("shape '" + SizesText(sizes) + "' is invalid for input of size " + std::to_string(numel));
+    return RuntimeError("shape '" + SizesText(sizes) + "' is invalid for input of size " +
+                        std::to_string(numel));
   }
   if (unknown >= 0) out[static_cast<size_t>(unknown)] = numel / known;
   return out;
@@ -105,10 +110,13 @@ std::optional<Sizes> ViewStrides(const TensorMeta& meta, const Sizes& sizes) {
   if (rank == 0) return strides;
   int64_t run_stride = meta.strides.back(), run_numel = 1, new_numel = 1;
   // Overlapping layouts may have element counts times strides beyond int64; such a product equals no stride.
-  auto product = [](int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); };
+  auto product = [](int64_t a, int64_t b) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  };
   for (int64_t i = rank - 1; i >= 0; --i) {
     run_numel *= meta.sizes[i];
-    bool run_ends = i == 0 || (meta.sizes[i - 1] != 1 && meta.strides[i - 1] != product(run_numel, run_stride));
+    bool run_ends =
+        i == 0 || (meta.sizes[i - 1] != 1 && meta.strides[i - 1] != product(run_numel, run_stride));
     if (!run_ends) continue;
     while (d >= 0 && (new_numel < run_numel || sizes[d] == 1)) {
       strides[d] = product(new_numel, run_stride);
@@ -128,8 +136,10 @@ std::optional<Sizes> ViewStrides(const TensorMeta& meta, const Sizes& sizes) {
 Sizes DropDim(const Sizes& sizes, int64_t dim, bool keep) {
   Sizes out = sizes;
   if (dim < static_cast<int64_t>(out.size())) {
-    if (keep) out[static_cast<size_t>(dim)] = 1;
-    else out.erase(out.begin() + dim);
+    if (keep)
+      out[static_cast<size_t>(dim)] = 1;
+    else
+      out.erase(out.begin() + dim);
   }
   return out;
 }
@@ -139,8 +149,10 @@ void Extent(const TensorMeta& meta, int64_t* low, int64_t* high) {
   if (meta.numel() == 0) return;
   for (size_t i = 0; i < meta.sizes.size(); ++i) {
     int64_t reach = (meta.sizes[i] - 1) * meta.strides[i];
-    if (reach < 0) *low += reach;
-    else *high += reach;
+    if (reach < 0)
+      *low += reach;
+    else
+      *high += reach;
   }
   ++*high;
 }
@@ -153,7 +165,7 @@ bool MayOverlap(const TensorMeta& meta) {
   }
   auto stride = [&](size_t i) { return std::abs(meta.strides[i]); };
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return stride(a) < stride(b); });
-  int64_t reach = 0;   // of the dimensions so far
+  int64_t reach = 0;  // of the dimensions so far
   for (size_t i : order) {
     if (stride(i) <= reach) return true;
     reach += stride(i) * (meta.sizes[i] - 1);
@@ -168,8 +180,10 @@ Result<Sizes> BroadcastSizes(const Sizes& a, const Sizes& b) {
     int64_t x = i < rank - a.size() ? 1 : a[i - (rank - a.size())];
     int64_t y = i < rank - b.size() ? 1 : b[i - (rank - b.size())];
     if (x != y && x != 1 && y != 1) {
-      return RuntimeError(Format("The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
-                                 "dimension %zu", static_cast<long long>(x), static_cast<long long>(y), i));
+      return RuntimeError(
+          Format("The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
+                 "dimension %zu",
+                 static_cast<long long>(x), static_cast<long long>(y), i));
     }
     out[i] = x == 1 ? y : x;
   }

@@ -10,7 +10,7 @@
 
 namespace thirdbook {
 
-std::string SizesText(const Sizes& sizes);          // "[2, 3]"
+std::string SizesText(const Sizes& sizes);  // "[2, 3]"
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 // A dimension that may count from the end, as an index; a 0-d tensor takes 0 and -1.
@@ -30,7 +30,8 @@ std::optional<Sizes> ViewStrides(const TensorMeta& meta, const Sizes& sizes);
 // Sizes with dimension `dim` removed (or kept as 1).
 Sizes DropDim(const Sizes& sizes, int64_t dim, bool keep);
 
-// Smallest and one past the largest element position that the meta reaches (both = offset when there are no elements).
+// Smallest and one past the largest element position that the meta reaches (both = offset when there are no
+// elements).
 void Extent(const TensorMeta& meta, int64_t* low, int64_t* high);
 
 // Whether two different indices may reach the same element.

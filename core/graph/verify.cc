@@ -11,14 +11,16 @@ Status Broken(size_t node, const std::string& what) {
 
 Status CheckSource(const Graph& graph, size_t i) {
   const Node& node = graph.nodes()[i];
-  if (!node.operands.empty() || node.metas.size() != 1) return Broken(i, "a source has no operands and one output");
+  if (!node.operands.empty() || node.metas.size() != 1)
+    return Broken(i, "a source has no operands and one output");
   const TensorMeta& meta = node.metas[0];
   if (meta.sizes.size() != meta.strides.size()) return Broken(i, "sizes and strides differ in length");
   TB_RETURN_IF_ERROR(CheckedNumel(meta.sizes).status());
   if (node.op == Op::k_constant) {
     if (!node.constant.defined()) return Broken(i, "a constant without a value");
     const TensorMeta& value = node.constant.meta();
-    if (value.dtype != meta.dtype || value.sizes != meta.sizes) return Broken(i, "the constant's value is not what its meta says");
+    if (value.dtype != meta.dtype || value.sizes != meta.sizes)
+      return Broken(i, "the constant's value is not what its meta says");
   }
   if (meta.weak && meta.rank() != 0) return Broken(i, "a weak value has dimensions");
   return Status::Ok();
@@ -39,7 +41,8 @@ Status Verify(const Graph& graph) {
     if (node.op == Op::k_input || node.op == Op::k_constant) {
       TB_RETURN_IF_ERROR(CheckSource(graph, i));
       if (node.op == Op::k_input) {
-        bool listed = inputs < graph.inputs().size() && graph.inputs()[inputs].value == static_cast<int32_t>(i);
+        bool listed =
+            inputs < graph.inputs().size() && graph.inputs()[inputs].value == static_cast<int32_t>(i);
         if (!listed) return Broken(i, "an input out of order");
         ++inputs;
       }

@@ -27,7 +27,9 @@ Lanes LanesOf(const Sizes& sizes, int64_t dim) {
   return lanes;
 }
 
-int64_t DimOf(const KernelCall& call) { return WrapDim(IntAttr(call.attrs, 0), call.in(0).meta().rank()).value(); }
+int64_t DimOf(const KernelCall& call) {
+  return WrapDim(IntAttr(call.attrs, 0), call.in(0).meta().rank()).value();
+}
 
 template <typename T>
 T LargestOf(const T* p, int64_t n, int64_t stride) {
@@ -66,7 +68,8 @@ void LayerNorm(int64_t rows, int64_t n, const T* x, const T* weight, const T* bi
       double d = static_cast<double>(x[i]) - mean;
       squares += d * d;
     }
-    T scale = static_cast<T>(1 / std::sqrt(squares / static_cast<double>(n) + eps)), shift = static_cast<T>(mean);
+    T scale = static_cast<T>(1 / std::sqrt(squares / static_cast<double>(n) + eps)),
+      shift = static_cast<T>(mean);
     for (int64_t i = 0; i < n; ++i) {
       T normal = (x[i] - shift) * scale;
       y[i] = normal * (weight ? weight[i] : T(1)) + (bias ? bias[i] : T(0));
@@ -98,9 +101,12 @@ Result<Tensors> ExecuteAlongDim(const KernelCall& call) {
   TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(dtype, call.outputs[0].sizes));
   if (self.meta().numel() == 0) return Tensors{out};
   switch (call.op) {
-    case Op::k_softmax: case Op::k_log_softmax: {
+    case Op::k_softmax:
+    case Op::k_log_softmax: {
       Lanes lanes = LanesOf(self.sizes(), DimOf(call));
-      DispatchFloating(dtype, [&]<typename T>() { Softmax(call.op == Op::k_log_softmax, lanes, self.data<T>(), out.data<T>()); });
+      DispatchFloating(dtype, [&]<typename T>() {
+        Softmax(call.op == Op::k_log_softmax, lanes, self.data<T>(), out.data<T>());
+      });
       break;
     }
     case Op::k_layer_norm: {
@@ -116,13 +122,16 @@ Result<Tensors> ExecuteAlongDim(const KernelCall& call) {
         for (int i = 0; i < 2; ++i) {
           if (parameters[i].defined()) p[i] = parameters[i].data<T>();
         }
-        LayerNorm(self.meta().numel() / n, n, self.data<T>(), p[0], p[1], FloatAttr(call.attrs, 1), out.data<T>());
+        LayerNorm(self.meta().numel() / n, n, self.data<T>(), p[0], p[1], FloatAttr(call.attrs, 1),
+                  out.data<T>());
       });
       break;
     }
     default: {
       Lanes lanes = LanesOf(self.sizes(), DimOf(call));
-      DispatchAll(dtype, [&]<typename T>() { Cumulate(call.op == Op::k_cumprod, lanes, self.data<T>(), out.data<T>()); });
+      DispatchAll(dtype, [&]<typename T>() {
+        Cumulate(call.op == Op::k_cumprod, lanes, self.data<T>(), out.data<T>());
+      });
     }
   }
   return Tensors{out};

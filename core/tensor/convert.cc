@@ -2,9 +2,9 @@
 
 #include <cstring>
 
+#include "graph/shape.h"
 #include "tensor/element.h"
 #include "tensor/kernels.h"
-#include "graph/shape.h"
 #include "tensor/strided.h"
 
 namespace thirdbook {
@@ -79,7 +79,8 @@ Result<Tensor> CopyLayout(const Tensor& source) {
   int64_t low, high, item = ItemSize(source.dtype());
   Extent(source.meta(), &low, &high);
   TB_ASSIGN_OR_RETURN(Tensor whole, Tensor::Empty(source.dtype(), {high - low}));
-  std::memcpy(whole.data(), static_cast<const char*>(source.storage()->data()) + low * item, static_cast<size_t>((high - low) * item));
+  std::memcpy(whole.data(), static_cast<const char*>(source.storage()->data()) + low * item,
+              static_cast<size_t>((high - low) * item));
   TensorMeta meta = source.meta();
   meta.offset -= low;
   return whole.WithMeta(std::move(meta));
@@ -93,20 +94,23 @@ Result<Tensor> Zeros(DType dtype, Sizes sizes) {
 
 double ScalarAsDouble(const Tensor& tensor) {
   double value = 0;
-  FindConvertLoop(DType::kFloat64, tensor.dtype())(reinterpret_cast<char*>(&value), 8, tensor.data<char>(), 0, 1);
+  FindConvertLoop(DType::kFloat64, tensor.dtype())(reinterpret_cast<char*>(&value), 8, tensor.data<char>(), 0,
+                                                   1);
   return value;
 }
 
 int64_t ScalarAsInt64(const Tensor& tensor) {
   int64_t value = 0;
-  FindConvertLoop(DType::kInt64, tensor.dtype())(reinterpret_cast<char*>(&value), 8, tensor.data<char>(), 0, 1);
+  FindConvertLoop(DType::kInt64, tensor.dtype())(reinterpret_cast<char*>(&value), 8, tensor.data<char>(), 0,
+                                                 1);
   return value;
 }
 
 Status CopyInto(const Tensor& target, const Tensor& value) {
   TB_ASSIGN_OR_RETURN(Sizes sizes, BroadcastSizes(target.sizes(), value.sizes()));
   if (sizes != target.sizes()) {
-    return RuntimeError("output with shape " + SizesText(target.sizes()) + " doesn't match the broadcast shape " + SizesText(sizes));
+    return RuntimeError("output with shape " + SizesText(target.sizes()) +
+                        " doesn't match the broadcast shape " + SizesText(sizes));
   }
   if (target.storage() == value.storage() && target.meta().numel() > 0 && value.meta().numel() > 0) {
     if (target.meta() == value.meta()) return Status::Ok();

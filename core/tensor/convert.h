@@ -26,7 +26,8 @@ double ScalarAsDouble(const Tensor& tensor);
 int64_t ScalarAsInt64(const Tensor& tensor);
 
 // The inner loop of a conversion: (target, source) with byte strides.
-using ConvertLoop = void (*)(char* target, int64_t target_stride, const char* source, int64_t source_stride, int64_t count);
+using ConvertLoop = void (*)(char* target, int64_t target_stride, const char* source, int64_t source_stride,
+                             int64_t count);
 ConvertLoop FindConvertLoop(DType to, DType from);
 
 }  // namespace thirdbook

@@ -39,8 +39,8 @@ void Unroll(const T* image, int64_t channels, const Axis& h, const Axis& w, T* c
 }
 
 template <typename T>
-void Convolve(const T* input, const T* weight, const T* bias, T* out, T* columns, int64_t images, int64_t channels, int64_t out_channels,
-              int64_t groups, const Axis& h, const Axis& w) {
+void Convolve(const T* input, const T* weight, const T* bias, T* out, T* columns, int64_t images,
+              int64_t channels, int64_t out_channels, int64_t groups, const Axis& h, const Axis& w) {
   int64_t group_in = channels / groups, group_out = out_channels / groups;
   int64_t depth = group_in * h.kernel * w.kernel, area = h.out * w.out;
   bool direct = h.kernel == 1 && w.kernel == 1 && h.stride == 1 && w.stride == 1 && h.pad == 0 && w.pad == 0;
@@ -49,11 +49,12 @@ void Convolve(const T* input, const T* weight, const T* bias, T* out, T* columns
       const T* image = input + (n * channels + g * group_in) * h.in * w.in;
       T* to = out + (n * out_channels + g * group_out) * area;
       if (bias) {
-        for (int64_t c = 0; c < group_out; ++c) std::fill(to + c * area, to + (c + 1) * area, bias[g * group_out + c]);
+        for (int64_t c = 0; c < group_out; ++c)
+          std::fill(to + c * area, to + (c + 1) * area, bias[g * group_out + c]);
       }
       if (!direct) Unroll(image, group_in, h, w, columns);
-      Gemm<T>(group_out, area, depth, weight + g * group_out * depth, depth, 1, direct ? image : columns, area, 1, to, area,
-              bias != nullptr);
+      Gemm<T>(group_out, area, depth, weight + g * group_out * depth, depth, 1, direct ? image : columns,
+              area, 1, to, area, bias != nullptr);
     }
   }
 }
@@ -71,7 +72,7 @@ Result<Tensors> ExecuteConvolution(const KernelCall& call) {
   }
   TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(dtype, call.outputs[0].sizes));
   bool batched = input.sizes().size() == n + 2;
-  size_t first = batched ? 2 : 1;   // spatial dimensions start here
+  size_t first = batched ? 2 : 1;  // spatial dimensions start here
   int64_t images = batched ? input.sizes()[0] : 1, channels = input.sizes()[first - 1];
   Axis axes[2] = {{1, 1, 1, 1, 0, 1}, {1, 1, 1, 1, 0, 1}};
   for (size_t i = 0; i < n; ++i) {
@@ -79,15 +80,16 @@ Result<Tensors> ExecuteConvolution(const KernelCall& call) {
       const Sizes& list = ListAttr(call.attrs, attr);
       return list[list.size() == 1 ? 0 : i];
     };
-    axes[2 - n + i] = {input.sizes()[first + i], weight.sizes()[2 + i], out.sizes()[first + i], at(0), at(1), at(2)};
+    axes[2 - n + i] = {
+        input.sizes()[first + i], weight.sizes()[2 + i], out.sizes()[first + i], at(0), at(1), at(2)};
   }
   int64_t groups = IntAttr(call.attrs, 3);
-  TB_ASSIGN_OR_RETURN(Tensor columns,
-                      Tensor::Empty(dtype, {channels / groups, axes[0].kernel, axes[1].kernel, axes[0].out, axes[1].out}));
+  TB_ASSIGN_OR_RETURN(Tensor columns, Tensor::Empty(dtype, {channels / groups, axes[0].kernel, axes[1].kernel,
+                                                            axes[0].out, axes[1].out}));
   if (out.meta().numel() == 0) return Tensors{out};
   auto run = [&]<typename T>() {
-    Convolve<T>(input.data<T>(), weight.data<T>(), bias.defined() ? bias.data<T>() : nullptr, out.data<T>(), columns.data<T>(), images,
-                channels, weight.sizes()[0], groups, axes[0], axes[1]);
+    Convolve<T>(input.data<T>(), weight.data<T>(), bias.defined() ? bias.data<T>() : nullptr, out.data<T>(),
+                columns.data<T>(), images, channels, weight.sizes()[0], groups, axes[0], axes[1]);
   };
   switch (dtype) {
     case DType::kUInt8: run.template operator()<uint8_t>(); break;

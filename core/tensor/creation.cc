@@ -10,7 +10,7 @@ namespace thirdbook {
 namespace {
 
 void Fill(const Tensor& out, const Attr& number) {
-  Tensor value = IsFloatAttr(number)                       ? Tensor::WeakFloat(NumberOf(number))
+  Tensor value = IsFloatAttr(number)                    ? Tensor::WeakFloat(NumberOf(number))
                  : std::holds_alternative<bool>(number) ? Tensor::WeakBool(std::get<bool>(number))
                                                         : Tensor::WeakInt(IntAttr({number}, 0));
   CopyElements(out, value);
@@ -20,7 +20,9 @@ template <typename T>
 void Arange(const Attrs& attrs, T* out, int64_t n) {
   if constexpr (std::is_integral_v<T>) {
     // Floating arguments are truncated first, as PyTorch does.
-    auto number = [&](size_t i) { return IsFloatAttr(attrs[i]) ? static_cast<int64_t>(NumberOf(attrs[i])) : IntAttr(attrs, i); };
+    auto number = [&](size_t i) {
+      return IsFloatAttr(attrs[i]) ? static_cast<int64_t>(NumberOf(attrs[i])) : IntAttr(attrs, i);
+    };
     int64_t start = number(0), step = number(2);
     for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(WrapAdd(start, WrapMul(step, i)));
   } else {
@@ -29,14 +31,17 @@ void Arange(const Attrs& attrs, T* out, int64_t n) {
   }
 }
 
-// From both ends towards the middle, so that the last element is exactly `end`. Integers truncate the ends first.
+// From both ends towards the middle, so that the last element is exactly `end`. Integers truncate the ends
+// first.
 template <typename T>
 void Linspace(const Attrs& attrs, T* out, int64_t n) {
   using C = std::conditional_t<std::is_same_v<T, float>, float, double>;
-  C first = static_cast<C>(ConvertElement<T>(FloatAttr(attrs, 0))), last = static_cast<C>(ConvertElement<T>(FloatAttr(attrs, 1)));
+  C first = static_cast<C>(ConvertElement<T>(FloatAttr(attrs, 0))),
+    last = static_cast<C>(ConvertElement<T>(FloatAttr(attrs, 1)));
   C step = n > 1 ? (last - first) / static_cast<C>(n - 1) : C(0);
   for (int64_t i = 0; i < n; ++i) {
-    C value = i < n / 2 || n == 1 ? first + step * static_cast<C>(i) : last - step * static_cast<C>(n - i - 1);
+    C value =
+        i < n / 2 || n == 1 ? first + step * static_cast<C>(i) : last - step * static_cast<C>(n - i - 1);
     StoreElement<T>(out + i, ConvertElement<T>(value));
   }
 }
@@ -45,13 +50,14 @@ void Linspace(const Attrs& attrs, T* out, int64_t n) {
 
 Result<Tensors> ExecuteCreation(const KernelCall& call) {
   const TensorMeta& meta = call.outputs[0];
-  TB_ASSIGN_OR_RETURN(Tensor out, call.op == Op::k_zeros || call.op == Op::k_eye ? Zeros(meta.dtype, meta.sizes)
-                                                                                 : Tensor::Empty(meta.dtype, meta.sizes));
+  TB_ASSIGN_OR_RETURN(Tensor out, call.op == Op::k_zeros || call.op == Op::k_eye
+                                      ? Zeros(meta.dtype, meta.sizes)
+                                      : Tensor::Empty(meta.dtype, meta.sizes));
   int64_t n = meta.numel();
   switch (call.op) {
     case Op::k_ones: Fill(out, int64_t{1}); break;
     case Op::k_full: Fill(out, call.attrs[1]); break;
-    case Op::k_empty: CopyElements(out, Tensor::WeakInt(0)); break;   // never shows old memory
+    case Op::k_empty: CopyElements(out, Tensor::WeakInt(0)); break;  // never shows old memory
     case Op::k_eye: {
       TensorMeta diagonal = out.meta();
       diagonal.sizes = {std::min(meta.sizes[0], meta.sizes[1])};
@@ -70,7 +76,9 @@ Result<Tensors> ExecuteCreation(const KernelCall& call) {
         }
       });
       break;
-    case Op::k_linspace: DispatchAll(meta.dtype, [&]<typename T>() { Linspace<T>(call.attrs, out.data<T>(), n); }); break;
+    case Op::k_linspace:
+      DispatchAll(meta.dtype, [&]<typename T>() { Linspace<T>(call.attrs, out.data<T>(), n); });
+      break;
     default: break;
   }
   return Tensors{out};

@@ -19,7 +19,8 @@ int64_t CountTrue(const Tensor& mask) {
   return count;
 }
 
-// Coordinates of true elements: entry (element, dimension) goes to at[element * element_stride + dimension * dimension_stride].
+// Coordinates of true elements: entry (element, dimension) goes to at[element * element_stride + dimension *
+// dimension_stride].
 void WriteCoordinates(const Tensor& mask, int64_t* at, int64_t element_stride, int64_t dimension_stride) {
   const uint8_t* p = mask.data<uint8_t>();
   const Sizes& sizes = mask.sizes();
@@ -61,7 +62,8 @@ Result<Tensors> MaskedSelect(const Tensor& self, const Tensor& mask) {
   return Tensors{out};
 }
 
-// Rows of a matrix (elements: one column), sorted; equal neighbours are one. NaN differs from everything, itself too.
+// Rows of a matrix (elements: one column), sorted; equal neighbours are one. NaN differs from everything,
+// itself too.
 template <typename T>
 struct Rows {
   const T* data;
@@ -87,7 +89,7 @@ Result<Tensors> Unique(const KernelCall& call) {
   bool by_dim = HasAttr(call.attrs, 3);
   int64_t dim = 0;
   Sizes slice_sizes;
-  if (by_dim) {   // the dimension first, the rest as one row
+  if (by_dim) {  // the dimension first, the rest as one row
     TB_ASSIGN_OR_RETURN(dim, WrapDim(IntAttr(call.attrs, 3), self.meta().rank()));
     if (self.meta().rank() == 0) return RuntimeError("unique with dim: a 0-d tensor has no dimensions");
     TB_ASSIGN_OR_RETURN(TensorMeta moved, InferOneView(Op::k_transpose, self.meta(), {int64_t{0}, dim}));
@@ -99,7 +101,8 @@ Result<Tensors> Unique(const KernelCall& call) {
   for (int64_t s : slice_sizes) width *= s;
   int64_t count = by_dim ? self.sizes()[0] : self.meta().numel();
   TB_ASSIGN_OR_RETURN(Tensor order_tensor, Tensor::Empty(DType::kInt64, {count}));
-  TB_ASSIGN_OR_RETURN(Tensor inverse, Tensor::Empty(DType::kInt64, by_dim ? Sizes{count} : call.in(0).sizes()));
+  TB_ASSIGN_OR_RETURN(Tensor inverse,
+                      Tensor::Empty(DType::kInt64, by_dim ? Sizes{count} : call.in(0).sizes()));
   TB_ASSIGN_OR_RETURN(Tensor counts, Zeros(DType::kInt64, {count}));
   int64_t* order = order_tensor.data<int64_t>();
   std::iota(order, order + count, int64_t{0});
@@ -113,7 +116,8 @@ Result<Tensors> Unique(const KernelCall& call) {
     int64_t previous = -1;
     for (int64_t i = 0; i < count; ++i) {
       int64_t row = order[i];
-      if (previous < 0 || !rows.Same(previous, row)) order[distinct++] = row;   // order[0, distinct) are the representatives
+      if (previous < 0 || !rows.Same(previous, row))
+        order[distinct++] = row;  // order[0, distinct) are the representatives
       previous = row;
       inverse.data<int64_t>()[row] = distinct - 1;
       ++counts.data<int64_t>()[distinct - 1];
@@ -123,7 +127,8 @@ Result<Tensors> Unique(const KernelCall& call) {
   sizes.insert(sizes.end(), slice_sizes.begin(), slice_sizes.end());
   TB_ASSIGN_OR_RETURN(Tensor values, Tensor::Empty(self.dtype(), sizes));
   DispatchBytes(self.dtype(), [&]<typename T>() {
-    for (int64_t i = 0; i < distinct; ++i) std::copy_n(self.data<T>() + order[i] * width, width, values.data<T>() + i * width);
+    for (int64_t i = 0; i < distinct; ++i)
+      std::copy_n(self.data<T>() + order[i] * width, width, values.data<T>() + i * width);
   });
   if (by_dim) {
     TB_ASSIGN_OR_RETURN(TensorMeta back, InferOneView(Op::k_transpose, values.meta(), {int64_t{0}, dim}));
@@ -131,19 +136,23 @@ Result<Tensors> Unique(const KernelCall& call) {
   }
   TB_ASSIGN_OR_RETURN(Tensor none, Tensor::Empty(DType::kInt64, {0}));
   bool want_inverse = BoolAttr(call.attrs, 1), want_counts = BoolAttr(call.attrs, 2);
-  return Tensors{values, want_inverse ? inverse : none, want_counts ? counts.WithMeta(ContiguousMeta(DType::kInt64, {distinct})) : none};
+  return Tensors{values, want_inverse ? inverse : none,
+                 want_counts ? counts.WithMeta(ContiguousMeta(DType::kInt64, {distinct})) : none};
 }
 
 Result<Tensors> BinCount(const KernelCall& call) {
   const Tensor& self = call.in(0);
-  if (IsFloating(self.dtype()) || self.dtype() == DType::kBool) return NotImplementedFor("bincount_cpu", self.dtype());
+  if (IsFloating(self.dtype()) || self.dtype() == DType::kBool)
+    return NotImplementedFor("bincount_cpu", self.dtype());
   int64_t least = IntAttr(call.attrs, 0);
   if (least < 0) return RuntimeError("minlength should be >= 0");
   TB_ASSIGN_OR_RETURN(Tensor index, AsContiguous(self, DType::kInt64));
   int64_t n = index.meta().numel(), most = -1;
-  if (index.meta().rank() != 1 && n > 0) return RuntimeError("bincount only supports 1-d non-negative integral inputs.");
+  if (index.meta().rank() != 1 && n > 0)
+    return RuntimeError("bincount only supports 1-d non-negative integral inputs.");
   for (int64_t i = 0; i < n; ++i) {
-    if (index.data<int64_t>()[i] < 0) return RuntimeError("bincount only supports 1-d non-negative integral inputs.");
+    if (index.data<int64_t>()[i] < 0)
+      return RuntimeError("bincount only supports 1-d non-negative integral inputs.");
     most = std::max(most, index.data<int64_t>()[i]);
   }
   bool weighted = call.has(1);
@@ -188,7 +197,7 @@ Result<Tensors> ExecuteDataDependent(const KernelCall& call) {
     case Op::k_masked_select: return MaskedSelect(call.in(0), call.in(1));
     case Op::k_unique: return Unique(call);
     case Op::k_bincount: return BinCount(call);
-    default: return ExecuteIndexing(call);   // index by a mask, one_hot without num_classes
+    default: return ExecuteIndexing(call);  // index by a mask, one_hot without num_classes
   }
 }
 

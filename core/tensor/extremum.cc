@@ -1,4 +1,5 @@
-// Largest and smallest elements and where they are. NaN counts as beyond every number; of equals the first wins.
+// Largest and smallest elements and where they are. NaN counts as beyond every number; of equals the first
+// wins.
 #include "tensor/element.h"
 #include "tensor/reduction.h"
 
@@ -6,7 +7,8 @@ namespace thirdbook {
 namespace {
 
 template <typename T>
-void Extremum(bool largest, const Fold& fold, const Tensor& self, const Tensor* values, const Tensor* indices) {
+void Extremum(bool largest, const Fold& fold, const Tensor& self, const Tensor* values,
+              const Tensor* indices) {
   OffsetWalk walk(fold.kept_sizes, fold.kept_strides);
   const T* data = self.data<T>();
   for (int64_t o = 0; o < fold.outputs; ++o, walk.Next()) {
@@ -30,7 +32,8 @@ void Extremum(bool largest, const Fold& fold, const Tensor& self, const Tensor* 
 
 }  // namespace
 
-Result<std::vector<Tensor>> ExecuteExtremum(Op op, const Tensor& self, const Fold& fold, const std::vector<TensorMeta>& outputs) {
+Result<std::vector<Tensor>> ExecuteExtremum(Op op, const Tensor& self, const Fold& fold,
+                                            const std::vector<TensorMeta>& outputs) {
   std::vector<Tensor> out;
   for (const TensorMeta& meta : outputs) {
     TB_ASSIGN_OR_RETURN(Tensor t, Tensor::Empty(meta.dtype, meta.sizes));

@@ -1,6 +1,7 @@
 // Execution by family of op; internal to the tensor library. Callers use Execute (kernels.h).
 //
-// In: a call that Infer accepts, and the metadata it gave. Out: fresh tensors, or an error that only the data can cause.
+// In: a call that Infer accepts, and the metadata it gave. Out: fresh tensors, or an error that only the data
+// can cause.
 #pragma once
 
 #include "graph/op.h"
@@ -21,10 +22,10 @@ struct KernelCall {
 
 Result<Tensors> ExecuteCreation(const KernelCall& call);
 Result<Tensors> ExecuteRandom(const KernelCall& call);
-Result<Tensors> ExecuteAlongDim(const KernelCall& call);        // softmax, layer_norm, cumsum...
-Result<Tensors> ExecuteOrder(const KernelCall& call);           // sort, topk
-Result<Tensors> ExecuteProduct(const KernelCall& call);         // matmul and its kin
-Result<Tensors> ExecuteSolver(const KernelCall& call);          // linalg_*
+Result<Tensors> ExecuteAlongDim(const KernelCall& call);  // softmax, layer_norm, cumsum...
+Result<Tensors> ExecuteOrder(const KernelCall& call);     // sort, topk
+Result<Tensors> ExecuteProduct(const KernelCall& call);   // matmul and its kin
+Result<Tensors> ExecuteSolver(const KernelCall& call);    // linalg_*
 Result<Tensors> ExecuteRearrange(const KernelCall& call);
 Result<Tensors> ExecuteIndexing(const KernelCall& call);
 Result<Tensors> ExecuteSpatial(const KernelCall& call);
@@ -36,9 +37,10 @@ Result<Tensors> ExecuteDataDependent(const KernelCall& call);
 // Coordinates of the true elements of a mask, one int64 tensor a dimension.
 Result<Tensors> MaskToIndices(const Tensor& mask);
 
-// C = A · B (or C += when `accumulate`) for row and column strides in elements; C is row-major with row stride `ldc`.
+// C = A · B (or C += when `accumulate`) for row and column strides in elements; C is row-major with row
+// stride `ldc`.
 template <typename T>
-void Gemm(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_t b_row, int64_t b_column, T* c,
-          int64_t ldc, bool accumulate = false);
+void Gemm(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_column, const T* b,
+          int64_t b_row, int64_t b_column, T* c, int64_t ldc, bool accumulate = false);
 
 }  // namespace thirdbook

@@ -11,15 +11,16 @@
 namespace thirdbook {
 namespace {
 
-constexpr int64_t kMR = 4;       // rows of a tile
-constexpr int64_t kNR = 8;       // columns of a tile
-constexpr int64_t kDepth = 256;  // of a slice
-constexpr int64_t kRows = 64;    // of A packed at once
-constexpr int64_t kColumns = 1024;   // of B packed at once
-constexpr int64_t kSmall = 512;  // multiplications below which packing does not pay
+constexpr int64_t kMR = 4;          // rows of a tile
+constexpr int64_t kNR = 8;          // columns of a tile
+constexpr int64_t kDepth = 256;     // of a slice
+constexpr int64_t kRows = 64;       // of A packed at once
+constexpr int64_t kColumns = 1024;  // of B packed at once
+constexpr int64_t kSmall = 512;     // multiplications below which packing does not pay
 
 template <typename T>
-void Tile(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t rows, int64_t columns, bool accumulate) {
+void Tile(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t rows, int64_t columns,
+          bool accumulate) {
   T sums[kMR][kNR] = {};
   for (int64_t p = 0; p < depth; ++p, a += kMR, b += kNR) {
     for (int64_t i = 0; i < kMR; ++i) {
@@ -27,13 +28,16 @@ void Tile(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t rows
     }
   }
   for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) c[i * ldc + j] = accumulate ? c[i * ldc + j] + sums[i][j] : sums[i][j];
+    for (int64_t j = 0; j < columns; ++j)
+      c[i * ldc + j] = accumulate ? c[i * ldc + j] + sums[i][j] : sums[i][j];
   }
 }
 
-// `count` lines (rows of A or columns of B) of `depth` elements, interleaved `width` at a time, short panels filled up with zeros.
+// `count` lines (rows of A or columns of B) of `depth` elements, interleaved `width` at a time, short panels
+// filled up with zeros.
 template <typename T>
-void Pack(const T* source, int64_t line_stride, int64_t element_stride, int64_t count, int64_t depth, int64_t width, T* panels) {
+void Pack(const T* source, int64_t line_stride, int64_t element_stride, int64_t count, int64_t depth,
+          int64_t width, T* panels) {
   for (int64_t first = 0; first < count; first += width) {
     int64_t lines = std::min(width, count - first);
     const T* from = source + first * line_stride;
@@ -47,13 +51,14 @@ void Pack(const T* source, int64_t line_stride, int64_t element_stride, int64_t 
 }  // namespace
 
 template <typename T>
-void Gemm(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_t b_row, int64_t b_column, T* c,
-          int64_t ldc, bool accumulate) {
+void Gemm(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_column, const T* b,
+          int64_t b_row, int64_t b_column, T* c, int64_t ldc, bool accumulate) {
   if constexpr (std::is_integral_v<T>) {
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         T total = accumulate ? c[i * ldc + j] : T(0);
-        for (int64_t p = 0; p < k; ++p) total = WrapAdd(total, WrapMul(a[i * a_row + p * a_column], b[p * b_row + j * b_column]));
+        for (int64_t p = 0; p < k; ++p)
+          total = WrapAdd(total, WrapMul(a[i * a_row + p * a_column], b[p * b_row + j * b_column]));
         c[i * ldc + j] = total;
       }
     }
@@ -64,7 +69,8 @@ void Gemm(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_
         for (int64_t j = 0; j < n; ++j) {
           double total = accumulate ? static_cast<double>(c[i * ldc + j]) : 0;
           for (int64_t p = 0; p < k; ++p) {
-            total += static_cast<double>(a[i * a_row + p * a_column]) * static_cast<double>(b[p * b_row + j * b_column]);
+            total += static_cast<double>(a[i * a_row + p * a_column]) *
+                     static_cast<double>(b[p * b_row + j * b_column]);
           }
           c[i * ldc + j] = static_cast<T>(total);
         }
@@ -84,8 +90,9 @@ void Gemm(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_
           Pack(a + i * a_row + p * a_column, a_row, a_column, rows, depth, kMR, a_panels.data());
           for (int64_t j = 0; j < columns; j += kNR) {
             for (int64_t r = 0; r < rows; r += kMR) {
-              Tile(depth, a_panels.data() + r * depth, b_panels.data() + j * depth, c + (i + r) * ldc + first + j, ldc,
-                   std::min(kMR, rows - r), std::min(kNR, columns - j), accumulate || p > 0);
+              Tile(depth, a_panels.data() + r * depth, b_panels.data() + j * depth,
+                   c + (i + r) * ldc + first + j, ldc, std::min(kMR, rows - r), std::min(kNR, columns - j),
+                   accumulate || p > 0);
             }
           }
         }
@@ -94,14 +101,15 @@ void Gemm(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_
   }
 }
 
-template void Gemm<float>(int64_t, int64_t, int64_t, const float*, int64_t, int64_t, const float*, int64_t, int64_t, float*, int64_t, bool);
-template void Gemm<double>(int64_t, int64_t, int64_t, const double*, int64_t, int64_t, const double*, int64_t, int64_t, double*, int64_t,
-                           bool);
-template void Gemm<int64_t>(int64_t, int64_t, int64_t, const int64_t*, int64_t, int64_t, const int64_t*, int64_t, int64_t, int64_t*,
-                            int64_t, bool);
-template void Gemm<int32_t>(int64_t, int64_t, int64_t, const int32_t*, int64_t, int64_t, const int32_t*, int64_t, int64_t, int32_t*,
-                            int64_t, bool);
-template void Gemm<uint8_t>(int64_t, int64_t, int64_t, const uint8_t*, int64_t, int64_t, const uint8_t*, int64_t, int64_t, uint8_t*,
-                            int64_t, bool);
+template void Gemm<float>(int64_t, int64_t, int64_t, const float*, int64_t, int64_t, const float*, int64_t,
+                          int64_t, float*, int64_t, bool);
+template void Gemm<double>(int64_t, int64_t, int64_t, const double*, int64_t, int64_t, const double*, int64_t,
+                           int64_t, double*, int64_t, bool);
+template void Gemm<int64_t>(int64_t, int64_t, int64_t, const int64_t*, int64_t, int64_t, const int64_t*,
+                            int64_t, int64_t, int64_t*, int64_t, bool);
+template void Gemm<int32_t>(int64_t, int64_t, int64_t, const int32_t*, int64_t, int64_t, const int32_t*,
+                            int64_t, int64_t, int32_t*, int64_t, bool);
+template void Gemm<uint8_t>(int64_t, int64_t, int64_t, const uint8_t*, int64_t, int64_t, const uint8_t*,
+                            int64_t, int64_t, uint8_t*, int64_t, bool);
 
 }  // namespace thirdbook

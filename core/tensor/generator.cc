@@ -11,7 +11,8 @@ constexpr int kShift = 397;
 constexpr double kPi = 3.14159265358979323846;
 
 // Offsets in the state's bytes.
-constexpr size_t kLeftAt = 8, kSeededAt = 12, kNextAt = 16, kStateAt = 24, kNormalAt = kStateAt + kWords * 8 + 8, kValidAt = kNormalAt + 16;
+constexpr size_t kLeftAt = 8, kSeededAt = 12, kNextAt = 16, kStateAt = 24,
+                 kNormalAt = kStateAt + kWords * 8 + 8, kValidAt = kNormalAt + 16;
 
 template <typename T>
 void Put(std::vector<uint8_t>* bytes, size_t at, T value) {
@@ -40,7 +41,8 @@ void Generator::Refill() {
     uint32_t mixed = (u & 0x80000000u) | (v & 0x7fffffffu);
     return (mixed >> 1) ^ ((v & 1u) ? 0x9908b0dfu : 0u);
   };
-  for (int i = 0; i < kWords; ++i) state_[i] = state_[(i + kShift) % kWords] ^ twist(state_[i], state_[(i + 1) % kWords]);
+  for (int i = 0; i < kWords; ++i)
+    state_[i] = state_[(i + kShift) % kWords] ^ twist(state_[i], state_[(i + 1) % kWords]);
   left_ = kWords;
   next_ = 0;
 }
@@ -61,7 +63,9 @@ uint64_t Generator::Random64() {
 }
 
 float Generator::UniformFloat() { return static_cast<float>(Random() & 0xffffffu) * 0x1p-24f; }
-double Generator::UniformDouble() { return static_cast<double>(Random64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
+double Generator::UniformDouble() {
+  return static_cast<double>(Random64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53;
+}
 
 double Generator::Normal() {
   if (next_normal_) {
@@ -91,14 +95,16 @@ Status Generator::SetState(const std::vector<uint8_t>& bytes) {
   if (bytes.size() != kStateBytes) return RuntimeError("RNG state is wrong size");
   int32_t left = Get<int32_t>(bytes, kLeftAt);
   uint64_t next = Get<uint64_t>(bytes, kNextAt);
-  // `left` counts down to the refill while `next` walks the words: a fresh state is (1, 0), later ones add up to 625 or less.
+  // `left` counts down to the refill while `next` walks the words: a fresh state is (1, 0), later ones add up
+  // to 625 or less.
   bool legal = Get<int32_t>(bytes, kSeededAt) == 1 && left >= 1 && left <= kWords && next <= kWords &&
                static_cast<uint64_t>(left) + next <= kWords + 1;
   if (!legal) return RuntimeError("Invalid mt19937 state");
   seed_ = Get<uint64_t>(bytes, 0);
   left_ = left;
   next_ = static_cast<uint32_t>(next);
-  for (size_t i = 0; i < kWords; ++i) state_[i] = static_cast<uint32_t>(Get<uint64_t>(bytes, kStateAt + 8 * i));
+  for (size_t i = 0; i < kWords; ++i)
+    state_[i] = static_cast<uint32_t>(Get<uint64_t>(bytes, kStateAt + 8 * i));
   next_normal_.reset();
   if (Get<int32_t>(bytes, kValidAt) != 0) next_normal_ = Get<double>(bytes, kNormalAt);
   return Status::Ok();

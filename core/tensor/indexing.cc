@@ -14,7 +14,8 @@ namespace {
 
 long long LL(int64_t x) { return static_cast<long long>(x); }
 
-// An index tensor as contiguous int64 with negative entries resolved; an entry beyond `size` is the error `outside` makes of it.
+// An index tensor as contiguous int64 with negative entries resolved; an entry beyond `size` is the error
+// `outside` makes of it.
 template <typename Outside>
 Result<Tensor> Resolve(const Tensor& index, int64_t size, bool negative_counts_back, Outside outside) {
   TB_ASSIGN_OR_RETURN(Tensor out, ToContiguous(index, DType::kInt64));
@@ -27,13 +28,13 @@ Result<Tensor> Resolve(const Tensor& index, int64_t size, bool negative_counts_b
   return out;
 }
 
-// ---- x[i, :, j] ---------------------------------------------------------------------------------------------------------------
+// ---- x[i, :, j] ----
 
 // An index call made ready: every element of the result is self's element at base + sum of offsets.
 struct Plan {
-  TensorMeta view;       // self seen in the result's shape: indexed dimensions have stride 0
-  Tensor offsets;        // int64, broadcast sizes: element offsets that the index tensors add
-  TensorMeta offsets_view;   // `offsets` in the result's shape
+  TensorMeta view;          // self seen in the result's shape: indexed dimensions have stride 0
+  Tensor offsets;           // int64, broadcast sizes: element offsets that the index tensors add
+  TensorMeta offsets_view;  // `offsets` in the result's shape
 };
 
 Result<Plan> MakePlan(const TensorMeta& self, std::vector<Tensor> indices) {
@@ -46,7 +47,7 @@ Result<Plan> MakePlan(const TensorMeta& self, std::vector<Tensor> indices) {
     }
     std::vector<const TensorMeta*> one(expanded.size(), nullptr);
     one.push_back(&index.meta());
-    TB_RETURN_IF_ERROR(ResolveIndex(self, one).status());   // the mask's sizes must be self's
+    TB_RETURN_IF_ERROR(ResolveIndex(self, one).status());  // the mask's sizes must be self's
     TB_ASSIGN_OR_RETURN(Tensors parts, MaskToIndices(index));
     expanded.insert(expanded.end(), parts.begin(), parts.end());
   }
@@ -65,22 +66,27 @@ Result<Plan> MakePlan(const TensorMeta& self, std::vector<Tensor> indices) {
       continue;
     }
     int64_t size = self.sizes[d], stride = self.strides[d];
-    TB_ASSIGN_OR_RETURN(Tensor index, Resolve(expanded[d], size, true, [&](int64_t x) {
-      return IndexError(Format("index %lld is out of bounds for dimension %zu with size %lld", LL(x), d, LL(size)));
-    }));
+    TB_ASSIGN_OR_RETURN(
+        Tensor index, Resolve(expanded[d], size, true, [&](int64_t x) {
+          return IndexError(
+              Format("index %lld is out of bounds for dimension %zu with size %lld", LL(x), d, LL(size)));
+        }));
     StridedLoop loop(shape.broadcast);
     loop.Add(plan.offsets);
     loop.Add(index);
     loop.Run([stride](char* const* at, const int64_t* s, int64_t count) {
       for (int64_t i = 0; i < count; ++i) {
-        *reinterpret_cast<int64_t*>(at[0] + i * s[0]) += stride * *reinterpret_cast<const int64_t*>(at[1] + i * s[1]);
+        *reinterpret_cast<int64_t*>(at[0] + i * s[0]) +=
+            stride * *reinterpret_cast<const int64_t*>(at[1] + i * s[1]);
       }
     });
   }
   // With no index tensor at all there is nothing to insert.
   size_t position = static_cast<size_t>(shape.position);
-  plan.view.sizes.insert(plan.view.sizes.begin() + static_cast<long>(position), shape.broadcast.begin(), shape.broadcast.end());
-  plan.view.strides.insert(plan.view.strides.begin() + static_cast<long>(position), shape.broadcast.size(), 0);
+  plan.view.sizes.insert(plan.view.sizes.begin() + static_cast<long>(position), shape.broadcast.begin(),
+                         shape.broadcast.end());
+  plan.view.strides.insert(plan.view.strides.begin() + static_cast<long>(position), shape.broadcast.size(),
+                           0);
   plan.offsets_view = plan.offsets.meta();
   plan.offsets_view.sizes = plan.view.sizes;
   plan.offsets_view.strides.assign(plan.view.sizes.size(), 0);
@@ -91,7 +97,8 @@ Result<Plan> MakePlan(const TensorMeta& self, std::vector<Tensor> indices) {
 
 Result<Tensors> Index(const KernelCall& call) {
   const Tensor& self = call.in(0);
-  TB_ASSIGN_OR_RETURN(Plan plan, MakePlan(self.meta(), Tensors(call.operands.begin() + 1, call.operands.end())));
+  TB_ASSIGN_OR_RETURN(Plan plan,
+                      MakePlan(self.meta(), Tensors(call.operands.begin() + 1, call.operands.end())));
   TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(self.dtype(), plan.view.sizes));
   StridedLoop loop(plan.view.sizes);
   loop.Add(out);
@@ -111,7 +118,9 @@ Result<Tensors> Index(const KernelCall& call) {
 Result<Tensors> IndexPut(const KernelCall& call) {
   size_t last = call.operands.size() - 1;
   TB_ASSIGN_OR_RETURN(Tensor out, ToContiguous(call.in(0), call.in(0).dtype()));
-  TB_ASSIGN_OR_RETURN(Plan plan, MakePlan(out.meta(), Tensors(call.operands.begin() + 1, call.operands.begin() + static_cast<long>(last))));
+  TB_ASSIGN_OR_RETURN(Plan plan,
+                      MakePlan(out.meta(), Tensors(call.operands.begin() + 1,
+                                                   call.operands.begin() + static_cast<long>(last))));
   TB_ASSIGN_OR_RETURN(Tensor values, AsDType(call.in(last), out.dtype()));
   Result<Sizes> sizes = BroadcastSizes(values.sizes(), plan.view.sizes);
   if (!sizes.ok() || *sizes != plan.view.sizes) {
@@ -132,14 +141,15 @@ Result<Tensors> IndexPut(const KernelCall& call) {
     });
   };
   if (BoolAttr(call.attrs, 0)) {
-    DispatchAll(out.dtype(), [&]<typename T>() { run.template operator()<T>([](T a, T b) { return WrapAdd(a, b); }); });
+    DispatchAll(out.dtype(),
+                [&]<typename T>() { run.template operator()<T>([](T a, T b) { return WrapAdd(a, b); }); });
   } else {
     DispatchBytes(out.dtype(), [&]<typename T>() { run.template operator()<T>([](T, T b) { return b; }); });
   }
   return Tensors{out};
 }
 
-// ---- along one dimension --------------------------------------------------------------------------------------------------------
+// ---- along one dimension ----
 
 Tensor AtLeast1D(const Tensor& t) {
   if (t.meta().rank() > 0) return t;
@@ -169,26 +179,31 @@ void TakeRows(const Tensor& self, const Tensor& index, const Tensor& out) {
   size_t bytes = rows > 0 ? static_cast<size_t>(self.meta().numel() / rows * ItemSize(self.dtype())) : 0;
   const int64_t* p = index.data<int64_t>();
   for (int64_t i = 0, n = index.meta().numel(); i < n; ++i) {
-    std::copy_n(self.data<char>() + static_cast<size_t>(p[i]) * bytes, bytes, out.data<char>() + static_cast<size_t>(i) * bytes);
+    std::copy_n(self.data<char>() + static_cast<size_t>(p[i]) * bytes, bytes,
+                out.data<char>() + static_cast<size_t>(i) * bytes);
   }
 }
 
 Result<Tensors> IndexSelect(const KernelCall& call) {
   Tensor self = AtLeast1D(call.in(0));
   int64_t dim = WrapDim(IntAttr(call.attrs, 0), self.meta().rank()).value();
-  TB_ASSIGN_OR_RETURN(Tensor index, Resolve(call.in(1), self.sizes()[static_cast<size_t>(dim)], false,
-                                            [](int64_t) { return IndexError("index out of range in self"); }));
+  TB_ASSIGN_OR_RETURN(Tensor index,
+                      Resolve(call.in(1), self.sizes()[static_cast<size_t>(dim)], false,
+                              [](int64_t) { return IndexError("index out of range in self"); }));
   TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(self.dtype(), call.outputs[0].sizes));
   if (out.meta().numel() == 0) return Tensors{out};
-  if (dim == 0 && self.meta().IsContiguous()) TakeRows(self, index, out);
-  else TakeSlices(self, dim, index, AtLeast1D(out));
+  if (dim == 0 && self.meta().IsContiguous())
+    TakeRows(self, index, out);
+  else
+    TakeSlices(self, dim, index, AtLeast1D(out));
   return Tensors{out};
 }
 
 Result<Tensors> Embedding(const KernelCall& call) {
   TB_ASSIGN_OR_RETURN(Tensor weight, AsContiguous(call.in(0), call.in(0).dtype()));
-  TB_ASSIGN_OR_RETURN(Tensor index, Resolve(call.in(1), weight.sizes()[0], false,
-                                            [](int64_t) { return IndexError("index out of range in self"); }));
+  TB_ASSIGN_OR_RETURN(Tensor index, Resolve(call.in(1), weight.sizes()[0], false, [](int64_t) {
+                        return IndexError("index out of range in self");
+                      }));
   TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(weight.dtype(), call.outputs[0].sizes));
   TakeRows(weight, index, out);
   return Tensors{out};
@@ -198,8 +213,9 @@ Result<Tensors> IndexAdd(const KernelCall& call) {
   TB_ASSIGN_OR_RETURN(Tensor out, ToContiguous(call.in(0), call.in(0).dtype()));
   Tensor target = AtLeast1D(out), source = AtLeast1D(call.in(2));
   size_t d = static_cast<size_t>(WrapDim(IntAttr(call.attrs, 0), target.meta().rank()).value());
-  TB_ASSIGN_OR_RETURN(Tensor index, Resolve(call.in(1), target.sizes()[d], false,
-                                            [](int64_t) { return IndexError("index out of range in self"); }));
+  TB_ASSIGN_OR_RETURN(Tensor index, Resolve(call.in(1), target.sizes()[d], false, [](int64_t) {
+                        return IndexError("index out of range in self");
+                      }));
   const int64_t* p = index.data<int64_t>();
   double alpha = NumberOf(call.attrs[1]);
   for (int64_t i = 0, n = index.meta().numel(); i < n; ++i) {
@@ -245,7 +261,8 @@ void ForIndexed(const Tensor& index, const Tensor& strided, int64_t dim, const T
 
 Result<Tensor> ResolveAlong(const Tensor& index, int64_t dim, int64_t size) {
   return Resolve(index, size, false, [dim, size](int64_t x) {
-    return RuntimeError(Format("index %lld is out of bounds for dimension %lld with size %lld", LL(x), LL(dim), LL(size)));
+    return RuntimeError(
+        Format("index %lld is out of bounds for dimension %lld with size %lld", LL(x), LL(dim), LL(size)));
   });
 }
 
@@ -254,7 +271,8 @@ Result<Tensors> Gather(const KernelCall& call) {
   if (out.meta().numel() == 0) return Tensors{out};
   Tensor self = AtLeast1D(call.in(0));
   int64_t dim = WrapDim(IntAttr(call.attrs, 0), self.meta().rank()).value();
-  TB_ASSIGN_OR_RETURN(Tensor index, ResolveAlong(AtLeast1D(call.in(1)), dim, self.sizes()[static_cast<size_t>(dim)]));
+  TB_ASSIGN_OR_RETURN(Tensor index,
+                      ResolveAlong(AtLeast1D(call.in(1)), dim, self.sizes()[static_cast<size_t>(dim)]));
   DispatchBytes(self.dtype(), [&]<typename T>() {
     ForIndexed<T>(index, self, dim, AtLeast1D(out), [](T* there, T* here) { *here = *there; });
   });
@@ -266,9 +284,10 @@ Result<Tensors> Scatter(const KernelCall& call) {
   if (call.in(1).meta().numel() == 0) return Tensors{out};
   Tensor target = AtLeast1D(out);
   int64_t dim = WrapDim(IntAttr(call.attrs, 0), target.meta().rank()).value();
-  TB_ASSIGN_OR_RETURN(Tensor index, ResolveAlong(AtLeast1D(call.in(1)), dim, target.sizes()[static_cast<size_t>(dim)]));
+  TB_ASSIGN_OR_RETURN(Tensor index,
+                      ResolveAlong(AtLeast1D(call.in(1)), dim, target.sizes()[static_cast<size_t>(dim)]));
   TB_ASSIGN_OR_RETURN(Tensor src, AsDType(call.in(2), out.dtype()));
-  if (!call.in(2).meta().weak) {   // the part of src that the index covers
+  if (!call.in(2).meta().weak) {  // the part of src that the index covers
     TensorMeta part = AtLeast1D(src).meta();
     part.sizes = index.sizes();
     src = src.WithMeta(std::move(part));
@@ -280,7 +299,9 @@ Result<Tensors> Scatter(const KernelCall& call) {
       });
     });
   } else {
-    DispatchBytes(out.dtype(), [&]<typename T>() { ForIndexed<T>(index, target, dim, src, [](T* there, T* here) { *there = *here; }); });
+    DispatchBytes(out.dtype(), [&]<typename T>() {
+      ForIndexed<T>(index, target, dim, src, [](T* there, T* here) { *there = *here; });
+    });
   }
   return Tensors{out};
 }
@@ -289,11 +310,13 @@ Result<Tensors> Scatter(const KernelCall& call) {
 
 Result<Tensors> ExecuteOneHot(const KernelCall& call) {
   const Tensor& self = call.in(0);
-  if (self.dtype() != DType::kInt64) return RuntimeError("one_hot is only applicable to index tensor of type LongTensor.");
+  if (self.dtype() != DType::kInt64)
+    return RuntimeError("one_hot is only applicable to index tensor of type LongTensor.");
   TB_ASSIGN_OR_RETURN(Tensor index, ToContiguous(self, DType::kInt64));
   const int64_t* p = index.data<int64_t>();
   int64_t n = index.meta().numel(), classes = IntAttr(call.attrs, 0), most = -1;
-  if (n == 0 && classes == -1) return RuntimeError("Can not infer total number of classes from empty tensor.");
+  if (n == 0 && classes == -1)
+    return RuntimeError("Can not infer total number of classes from empty tensor.");
   for (int64_t i = 0; i < n; ++i) {
     if (p[i] < 0) return RuntimeError("Class values must be non-negative.");
     most = std::max(most, p[i]);

@@ -1,5 +1,5 @@
-// Every op computed in plain C++ (vectorised where it matters): eager calls, the reference executor and the parts of compiled
-// graphs for which no kernel is generated.
+// Every op computed in plain C++ (vectorised where it matters): eager calls, the reference executor and the
+// parts of compiled graphs for which no kernel is generated.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,12 @@
 
 namespace thirdbook {
 
-// Checks (through Infer), allocates and computes. View ops share the operand's storage, all others give fresh contiguous tensors.
-// An optional operand that is missing is an undefined Tensor.
+// Checks (through Infer), allocates and computes. View ops share the operand's storage, all others give fresh
+// contiguous tensors. An optional operand that is missing is an undefined Tensor.
 Result<std::vector<Tensor>> Execute(Op op, const std::vector<Tensor>& operands, const Attrs& attrs);
 
-// Writes `value` (broadcast, converted) into the elements of `target`, as Tensor.copy_ does; correct for overlapping memory.
+// Writes `value` (broadcast, converted) into the elements of `target`, as Tensor.copy_ does; correct for
+// overlapping memory.
 Status CopyInto(const Tensor& target, const Tensor& value);
 
 }  // namespace thirdbook

@@ -1,4 +1,5 @@
-// Makes inner loops from functions on elements: one pass for contiguous arrays, which the compiler vectorises, one for any strides.
+// Makes inner loops from functions on elements: one pass for contiguous arrays, which the compiler
+// vectorises, one for any strides.
 #pragma once
 
 #include "tensor/element.h"
@@ -12,11 +13,13 @@ void UnaryLoop(char* const* at, const int64_t* strides, int64_t count, LoopState
   const char* in = at[1];
   if (strides[0] == sizeof(Out) && strides[1] == sizeof(In)) {
     for (int64_t i = 0; i < count; ++i) {
-      StoreElement<Out>(out + i * static_cast<int64_t>(sizeof(Out)), F(LoadElement<In>(in + i * static_cast<int64_t>(sizeof(In)))));
+      StoreElement<Out>(out + i * static_cast<int64_t>(sizeof(Out)),
+                        F(LoadElement<In>(in + i * static_cast<int64_t>(sizeof(In)))));
     }
     return;
   }
-  for (int64_t i = 0; i < count; ++i, out += strides[0], in += strides[1]) StoreElement<Out>(out, F(LoadElement<In>(in)));
+  for (int64_t i = 0; i < count; ++i, out += strides[0], in += strides[1])
+    StoreElement<Out>(out, F(LoadElement<In>(in)));
 }
 
 // Fast passes for float32 only: contiguous with contiguous, and with a number on either side.
@@ -34,12 +37,14 @@ void BinaryLoop(char* const* at, const int64_t* strides, int64_t count, LoopStat
     }
     if (strides[0] == kOut && strides[1] == kIn && strides[2] == 0) {
       T y = LoadElement<T>(b);
-      for (int64_t i = 0; i < count; ++i) StoreElement<Out>(out + i * kOut, F(LoadElement<T>(a + i * kIn), y));
+      for (int64_t i = 0; i < count; ++i)
+        StoreElement<Out>(out + i * kOut, F(LoadElement<T>(a + i * kIn), y));
       return;
     }
     if (strides[0] == kOut && strides[1] == 0 && strides[2] == kIn) {
       T x = LoadElement<T>(a);
-      for (int64_t i = 0; i < count; ++i) StoreElement<Out>(out + i * kOut, F(x, LoadElement<T>(b + i * kIn)));
+      for (int64_t i = 0; i < count; ++i)
+        StoreElement<Out>(out + i * kOut, F(x, LoadElement<T>(b + i * kIn)));
       return;
     }
   }

@@ -18,7 +18,8 @@ bool Less(T a, T b) {
 
 // Sorts each lane of `n` elements `stride` apart and keeps the first `k`.
 template <typename T>
-void SortLanes(const Tensor& self, int64_t dim, int64_t k, bool descending, const Tensor* values, const Tensor& indices) {
+void SortLanes(const Tensor& self, int64_t dim, int64_t k, bool descending, const Tensor* values,
+               const Tensor& indices) {
   int64_t n = self.meta().rank() > 0 ? self.sizes()[static_cast<size_t>(dim)] : 1;
   int64_t inner = 1;
   for (size_t i = static_cast<size_t>(dim) + 1; i < self.sizes().size(); ++i) inner *= self.sizes()[i];
@@ -36,8 +37,10 @@ void SortLanes(const Tensor& self, int64_t dim, int64_t k, bool descending, cons
       if (descending ? Less(x, y) : Less(y, x)) return false;
       return a < b;
     };
-    if (k < n) std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
-    else std::sort(order.begin(), order.end(), before);
+    if (k < n)
+      std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+    else
+      std::sort(order.begin(), order.end(), before);
     for (int64_t i = 0; i < k; ++i) {
       int64_t to = (outer * k + i) * inner + column;
       if (values) StoreElement<T>(values->data<T>() + to, at(order[static_cast<size_t>(i)]));
@@ -62,7 +65,8 @@ Result<Tensors> ExecuteOrder(const KernelCall& call) {
   bool descending = BoolAttr(call.attrs, topk ? 2 : 1);
   const Tensor* values = out.size() == 2 ? &out[0] : nullptr;
   if (self.meta().numel() == 0 || k == 0) return out;
-  DispatchAll(self.dtype(), [&]<typename T>() { SortLanes<T>(self, dim, k, descending, values, out.back()); });
+  DispatchAll(self.dtype(),
+              [&]<typename T>() { SortLanes<T>(self, dim, k, descending, values, out.back()); });
   return out;
 }
 

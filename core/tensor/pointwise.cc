@@ -1,4 +1,5 @@
-// Runs pointwise ops: converts operands to the compute dtype, walks them together, writes a fresh contiguous output.
+// Runs pointwise ops: converts operands to the compute dtype, walks them together, writes a fresh contiguous
+// output.
 #include "tensor/pointwise.h"
 
 #include <cmath>
@@ -18,7 +19,9 @@ Status RunLoop(PointwiseLoop loop, const Tensor& out, const Tensors& operands, L
   StridedLoop strided(out.sizes());
   strided.Add(out);
   for (const Tensor& t : operands) strided.Add(t);
-  strided.Run([loop, state](char* const* at, const int64_t* strides, int64_t count) { loop(at, strides, count, state); });
+  strided.Run([loop, state](char* const* at, const int64_t* strides, int64_t count) {
+    loop(at, strides, count, state);
+  });
   return state->zero_division ? RuntimeError("ZeroDivisionError") : Status::Ok();
 }
 
@@ -33,7 +36,8 @@ Status Select(const Tensor& out, const Tensor& condition, const Tensor& a, const
     loop.Run([](char* const* at, const int64_t* s, int64_t count) {
       for (int64_t i = 0; i < count; ++i) {
         bool c = *reinterpret_cast<const uint8_t*>(at[1] + i * s[1]) != 0;
-        *reinterpret_cast<T*>(at[0] + i * s[0]) = *reinterpret_cast<const T*>(c ? at[2] + i * s[2] : at[3] + i * s[3]);
+        *reinterpret_cast<T*>(at[0] + i * s[0]) =
+            *reinterpret_cast<const T*>(c ? at[2] + i * s[2] : at[3] + i * s[3]);
       }
     });
   });
@@ -43,7 +47,8 @@ Status Select(const Tensor& out, const Tensor& condition, const Tensor& a, const
 template <typename T>
 void LerpLoop(char* const* at, const int64_t* s, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
-    T start = *reinterpret_cast<const T*>(at[1] + i * s[1]), end = *reinterpret_cast<const T*>(at[2] + i * s[2]);
+    T start = *reinterpret_cast<const T*>(at[1] + i * s[1]),
+      end = *reinterpret_cast<const T*>(at[2] + i * s[2]);
     T weight = *reinterpret_cast<const T*>(at[3] + i * s[3]);
     *reinterpret_cast<T*>(at[0] + i * s[0]) =
         std::fabs(weight) < T(0.5) ? start + weight * (end - start) : end - (end - start) * (T(1) - weight);
@@ -63,11 +68,12 @@ Status Clamp(const Tensor& out, const Tensors& operands, DType compute) {
 
 PointwiseLoop FindLoop(Op op, const Tensors& operands, const Attrs& attrs, DType compute, LoopState* state) {
   switch (op) {
-    case Op::k_add: case Op::k_sub: {
+    case Op::k_add:
+    case Op::k_sub: {
       double alpha = NumberOf(attrs[0]);
       if (alpha == 1) break;
       bool minus = op == Op::k_sub;
-      state->number = minus ? 0 - alpha : alpha;   // never -0
+      state->number = minus ? 0 - alpha : alpha;  // never -0
       state->integer = IsFloatAttr(attrs[0]) ? static_cast<int64_t>(alpha) : IntAttr(attrs, 0);
       if (minus) state->integer = WrapSub<int64_t>(0, state->integer);
       return FindAddScaledLoop(compute);
@@ -90,16 +96,19 @@ PointwiseLoop FindLoop(Op op, const Tensors& operands, const Attrs& attrs, DType
 
 }  // namespace
 
-Result<Tensors> ExecutePointwise(Op op, const Tensors& operands, const Attrs& attrs, const TensorMeta& output) {
+Result<Tensors> ExecutePointwise(Op op, const Tensors& operands, const Attrs& attrs,
+                                 const TensorMeta& output) {
   TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(output.dtype, output.sizes));
   if (output.weak) {
     TensorMeta meta = out.meta();
     meta.weak = true;
     out = out.WithMeta(std::move(meta));
   }
-  switch (op) {   // copies
-    case Op::k_to: case Op::k_clone: CopyElements(out, operands[0]); return Tensors{out};
-    case Op::k_copy: case Op::k_fill: CopyElements(out, operands[1]); return Tensors{out};
+  switch (op) {  // copies
+    case Op::k_to:
+    case Op::k_clone: CopyElements(out, operands[0]); return Tensors{out};
+    case Op::k_copy:
+    case Op::k_fill: CopyElements(out, operands[1]); return Tensors{out};
     default: break;
   }
   std::vector<const TensorMeta*> metas;
@@ -117,8 +126,12 @@ Result<Tensors> ExecutePointwise(Op op, const Tensors& operands, const Attrs& at
   }
   LoopState state;
   switch (op) {
-    case Op::k_where: TB_RETURN_IF_ERROR(Select(out, converted[0], converted[1], converted[2])); return Tensors{out};
-    case Op::k_masked_fill: TB_RETURN_IF_ERROR(Select(out, converted[1], converted[2], converted[0])); return Tensors{out};
+    case Op::k_where:
+      TB_RETURN_IF_ERROR(Select(out, converted[0], converted[1], converted[2]));
+      return Tensors{out};
+    case Op::k_masked_fill:
+      TB_RETURN_IF_ERROR(Select(out, converted[1], converted[2], converted[0]));
+      return Tensors{out};
     case Op::k_clamp: TB_RETURN_IF_ERROR(Clamp(out, converted, compute)); return Tensors{out};
     case Op::k_lerp: {
       StridedLoop loop(out.sizes());
@@ -129,7 +142,7 @@ Result<Tensors> ExecutePointwise(Op op, const Tensors& operands, const Attrs& at
     }
     case Op::k_pow:
       if (operands[1].meta().weak) {
-        if (compute == DType::kBool) {   // x ** True is x, x ** False is 1
+        if (compute == DType::kBool) {  // x ** True is x, x ** False is 1
           CopyElements(out, ScalarAsInt64(operands[1]) ? converted[0] : Tensor::WeakBool(true));
           return Tensors{out};
         }

@@ -18,7 +18,8 @@ T FloorDivide(T a, T b, LoopState* state) {
     return quotient - floor > T(0.5) ? floor + T(1) : floor;
   } else {
     if (b == T(0)) return state->zero_division = true, T(0);
-    if (std::is_signed_v<T> && b == static_cast<T>(-1)) return WrapSub(T(0), a);   // the least integer has no opposite
+    if (std::is_signed_v<T> && b == static_cast<T>(-1))
+      return WrapSub(T(0), a);  // the least integer has no opposite
     T quotient = static_cast<T>(a / b);
     return a % b != 0 && (a < 0) != (b < 0) ? static_cast<T>(quotient - 1) : quotient;
   }
@@ -81,18 +82,24 @@ T Power(T base, T exponent, LoopState*) {
   }
 }
 
-template <typename T> T AddScaled(T a, T b, LoopState* state) {
-  if constexpr (std::is_same_v<T, bool>) return a || (b && state->integer != 0);
-  else if constexpr (std::is_floating_point_v<T>) return a + static_cast<T>(state->number) * b;
-  else return WrapAdd(a, WrapMul(b, static_cast<T>(state->integer)));
+template <typename T>
+T AddScaled(T a, T b, LoopState* state) {
+  if constexpr (std::is_same_v<T, bool>)
+    return a || (b && state->integer != 0);
+  else if constexpr (std::is_floating_point_v<T>)
+    return a + static_cast<T>(state->number) * b;
+  else
+    return WrapAdd(a, WrapMul(b, static_cast<T>(state->integer)));
 }
 
-template <typename T> T ShiftLeft(T a, T b) {
+template <typename T>
+T ShiftLeft(T a, T b) {
   using U = std::make_unsigned_t<T>;
   if (b < 0 || b >= static_cast<T>(sizeof(T) * 8)) return T(0);
   return static_cast<T>(static_cast<U>(static_cast<uint64_t>(static_cast<U>(a)) << b));
 }
-template <typename T> T ShiftRight(T a, T b) {
+template <typename T>
+T ShiftRight(T a, T b) {
   constexpr int kMost = static_cast<int>(sizeof(T) * 8) - (std::is_signed_v<T> ? 1 : 0);
   if (b < 0 || b >= static_cast<T>(sizeof(T) * 8)) {
     return std::is_signed_v<T> ? static_cast<T>(a >> kMost) : T(0);
@@ -187,13 +194,16 @@ PointwiseLoop FindBinaryLoop(Op op, DType compute) {
 }
 
 PointwiseLoop FindAddScaledLoop(DType compute) {
-  return DispatchAll(compute, []<typename T>() -> PointwiseLoop { return &StatefulLoop<T, T, &AddScaled<T>>; });
+  return DispatchAll(compute,
+                     []<typename T>() -> PointwiseLoop { return &StatefulLoop<T, T, &AddScaled<T>>; });
 }
 
 PointwiseLoop FindTruncDivideLoop(DType compute) {
   return DispatchAll(compute, []<typename T>() -> PointwiseLoop {
-    if constexpr (std::is_same_v<T, bool>) return nullptr;
-    else return &StatefulLoop<T, T, &TruncDivide<T>>;
+    if constexpr (std::is_same_v<T, bool>)
+      return nullptr;
+    else
+      return &StatefulLoop<T, T, &TruncDivide<T>>;
   });
 }
 

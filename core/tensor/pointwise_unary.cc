@@ -39,7 +39,7 @@ PointwiseLoop FloatingLoop(Op op) {
     TB_CASE(sigmoid, T(1) / (T(1) + std::exp(-x)));
     TB_CASE(floor, std::floor(x));
     TB_CASE(ceil, std::ceil(x));
-    TB_CASE(round, std::rint(x));   // half to even
+    TB_CASE(round, std::rint(x));  // half to even
     TB_CASE(trunc, std::trunc(x));
     TB_CASE(neg, -x);
     default: return nullptr;
@@ -53,7 +53,8 @@ void RoundDecimals(char* const* at, const int64_t* strides, int64_t count, LoopS
   bool divides_first = state->number < 0;
   for (int64_t i = 0; i < count; ++i) {
     T x = *reinterpret_cast<const T*>(at[1] + i * strides[1]);
-    *reinterpret_cast<T*>(at[0] + i * strides[0]) = divides_first ? std::rint(x / power) * power : std::rint(x * power) / power;
+    *reinterpret_cast<T*>(at[0] + i * strides[0]) =
+        divides_first ? std::rint(x / power) * power : std::rint(x * power) / power;
   }
 }
 
@@ -62,29 +63,45 @@ template <typename T>
 PointwiseLoop NumericLoop(Op op) {
   switch (op) {
     TB_CASE(square, WrapMul(x, x));
-    TB_CASE(relu, x < T(0) ? T(0) : x);   // NaN and -0 stay
+    TB_CASE(relu, x < T(0) ? T(0) : x);  // NaN and -0 stay
     case Op::k_neg: return &UnaryLoop<T, T, [](T x) -> T { return WrapSub(T(0), x); }>;
     case Op::k_abs:
-      if constexpr (std::is_floating_point_v<T>) return &UnaryLoop<T, T, [](T x) -> T { return std::fabs(x); }>;
-      else return &UnaryLoop<T, T, [](T x) -> T { return x < T(0) ? WrapSub(T(0), x) : x; }>;
+      if constexpr (std::is_floating_point_v<T>)
+        return &UnaryLoop<T, T, [](T x) -> T { return std::fabs(x); }>;
+      else
+        return &UnaryLoop<T, T, [](T x) -> T { return x < T(0) ? WrapSub(T(0), x) : x; }>;
     case Op::k_sign:
-      if constexpr (std::is_same_v<T, bool>) return &UnaryLoop<T, T, [](T x) -> T { return x; }>;
-      else return &UnaryLoop<T, T, [](T x) -> T { return static_cast<T>((T(0) < x) - (x < T(0))); }>;
+      if constexpr (std::is_same_v<T, bool>)
+        return &UnaryLoop<T, T, [](T x) -> T { return x; }>;
+      else
+        return &UnaryLoop<T, T, [](T x) -> T { return static_cast<T>((T(0) < x) - (x < T(0))); }>;
     case Op::k_bitwise_not:
-      if constexpr (std::is_same_v<T, bool>) return &UnaryLoop<T, T, [](T x) -> T { return !x; }>;
-      else if constexpr (std::is_integral_v<T>) return &UnaryLoop<T, T, [](T x) -> T { return static_cast<T>(~x); }>;
-      else return nullptr;
-    case Op::k_floor: case Op::k_ceil: case Op::k_round: case Op::k_trunc:
-      if constexpr (std::is_integral_v<T>) return &UnaryLoop<T, T, [](T x) -> T { return x; }>;
-      else return nullptr;
+      if constexpr (std::is_same_v<T, bool>)
+        return &UnaryLoop<T, T, [](T x) -> T { return !x; }>;
+      else if constexpr (std::is_integral_v<T>)
+        return &UnaryLoop<T, T, [](T x) -> T { return static_cast<T>(~x); }>;
+      else
+        return nullptr;
+    case Op::k_floor:
+    case Op::k_ceil:
+    case Op::k_round:
+    case Op::k_trunc:
+      if constexpr (std::is_integral_v<T>)
+        return &UnaryLoop<T, T, [](T x) -> T { return x; }>;
+      else
+        return nullptr;
     case Op::k_logical_not: return &UnaryLoop<bool, T, [](T x) -> bool { return x == T(0); }>;
     case Op::k_isnan: return &UnaryLoop<bool, T, [](T x) -> bool { return IsNaN(x); }>;
     case Op::k_isinf:
-      if constexpr (std::is_floating_point_v<T>) return &UnaryLoop<bool, T, [](T x) -> bool { return std::isinf(x); }>;
-      else return &UnaryLoop<bool, T, [](T) -> bool { return false; }>;
+      if constexpr (std::is_floating_point_v<T>)
+        return &UnaryLoop<bool, T, [](T x) -> bool { return std::isinf(x); }>;
+      else
+        return &UnaryLoop<bool, T, [](T) -> bool { return false; }>;
     case Op::k_isfinite:
-      if constexpr (std::is_floating_point_v<T>) return &UnaryLoop<bool, T, [](T x) -> bool { return std::isfinite(x); }>;
-      else return &UnaryLoop<bool, T, [](T) -> bool { return true; }>;
+      if constexpr (std::is_floating_point_v<T>)
+        return &UnaryLoop<bool, T, [](T x) -> bool { return std::isfinite(x); }>;
+      else
+        return &UnaryLoop<bool, T, [](T) -> bool { return true; }>;
     default: return nullptr;
   }
 }

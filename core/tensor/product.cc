@@ -11,7 +11,7 @@ namespace thirdbook {
 namespace {
 
 template <typename F>
-void DispatchNumbers(DType dtype, F f) {   // all but bool, which Infer refuses
+void DispatchNumbers(DType dtype, F f) {  // all but bool, which Infer refuses
   switch (dtype) {
     case DType::kUInt8: return f.template operator()<uint8_t>();
     case DType::kInt32: return f.template operator()<int32_t>();
@@ -35,7 +35,9 @@ void MultiplyBatches(const Tensor& a, const Tensor& b, const Tensor& out) {
   TensorMeta left = AsMatrix(a.meta(), true), right = AsMatrix(b.meta(), false);
   size_t lr = left.sizes.size(), rr = right.sizes.size();
   int64_t m = left.sizes[lr - 2], k = left.sizes[lr - 1], n = right.sizes[rr - 1];
-  Sizes batch = BroadcastSizes(Sizes(left.sizes.begin(), left.sizes.end() - 2), Sizes(right.sizes.begin(), right.sizes.end() - 2)).value();
+  Sizes batch = BroadcastSizes(Sizes(left.sizes.begin(), left.sizes.end() - 2),
+                               Sizes(right.sizes.begin(), right.sizes.end() - 2))
+                    .value();
   auto batch_strides = [&batch](const TensorMeta& meta) {
     Sizes strides(batch.size(), 0);
     size_t own = meta.sizes.size() - 2, missing = batch.size() - own;
@@ -49,8 +51,9 @@ void MultiplyBatches(const Tensor& a, const Tensor& b, const Tensor& out) {
   if (m == 0 || n == 0) return;
   DispatchNumbers(out.dtype(), [&]<typename T>() {
     for (int64_t i = 0; i < batches; ++i, left_walk.Next(), right_walk.Next()) {
-      Gemm<T>(m, n, k, a.data<T>() + left_walk.offset(), left.strides[lr - 2], left.strides[lr - 1], b.data<T>() + right_walk.offset(),
-              right.strides[rr - 2], right.strides[rr - 1], out.data<T>() + i * m * n, n);
+      Gemm<T>(m, n, k, a.data<T>() + left_walk.offset(), left.strides[lr - 2], left.strides[lr - 1],
+              b.data<T>() + right_walk.offset(), right.strides[rr - 2], right.strides[rr - 1],
+              out.data<T>() + i * m * n, n);
     }
   });
 }
@@ -92,7 +95,9 @@ Result<Tensors> ExecuteProduct(const KernelCall& call) {
     case Op::k_addmm: {
       MultiplyBatches(call.in(1), call.in(2), out);
       TB_ASSIGN_OR_RETURN(Tensor self, Expanded(call.in(0), out.sizes()));
-      DispatchNumbers(out.dtype(), [&]<typename T>() { ScaleAdd<T>(out, self, NumberAs<T>(call.attrs[0]), NumberAs<T>(call.attrs[1])); });
+      DispatchNumbers(out.dtype(), [&]<typename T>() {
+        ScaleAdd<T>(out, self, NumberAs<T>(call.attrs[0]), NumberAs<T>(call.attrs[1]));
+      });
       break;
     }
     case Op::k_linear: {

@@ -12,18 +12,20 @@
 namespace thirdbook {
 namespace {
 
-constexpr int64_t kChunk = 16;   // normals are made in chunks: eight radii, eight angles
+constexpr int64_t kChunk = 16;  // normals are made in chunks: eight radii, eight angles
 
 template <typename T>
 T Uniform(Generator& generator) {
-  if constexpr (std::is_same_v<T, float>) return generator.UniformFloat();
-  else return generator.UniformDouble();
+  if constexpr (std::is_same_v<T, float>)
+    return generator.UniformFloat();
+  else
+    return generator.UniformDouble();
 }
 
 // Cephes' logf for x in (0, 1], with the fused multiply-adds of PyTorch's AVX2 build.
 float ChunkLog(float x) {
   int exponent;
-  float m = std::frexp(x, &exponent);   // [0.5, 1)
+  float m = std::frexp(x, &exponent);  // [0.5, 1)
   float e = static_cast<float>(exponent);
   if (m < 0.707106781186547524f) {
     e -= 1.0f;
@@ -31,8 +33,9 @@ float ChunkLog(float x) {
   } else {
     m -= 1.0f;
   }
-  constexpr float kCoefficients[] = {7.0376836292E-2f,  -1.1514610310E-1f, 1.1676998740E-1f,  -1.2420140846E-1f, 1.4249322787E-1f,
-                                     -1.6668057665E-1f, 2.0000714765E-1f,  -2.4999993993E-1f, 3.3333331174E-1f};
+  constexpr float kCoefficients[] = {7.0376836292E-2f,  -1.1514610310E-1f, 1.1676998740E-1f,
+                                     -1.2420140846E-1f, 1.4249322787E-1f,  -1.6668057665E-1f,
+                                     2.0000714765E-1f,  -2.4999993993E-1f, 3.3333331174E-1f};
   float z = m * m, y = kCoefficients[0];
   for (int i = 1; i < 9; ++i) y = std::fma(y, m, kCoefficients[i]);
   y = y * m;
@@ -89,7 +92,7 @@ void FillNormal(Generator& generator, T* data, int64_t n, double mean, double st
   }
   for (int64_t i = 0; i < n; ++i) data[i] = Uniform<T>(generator);
   for (int64_t i = 0; i < n - (kChunk - 1); i += kChunk) NormalChunk(data + i, mean, std);
-  if (n % kChunk != 0) {   // the last 16 are drawn anew
+  if (n % kChunk != 0) {  // the last 16 are drawn anew
     T* tail = data + n - kChunk;
     for (int64_t i = 0; i < kChunk; ++i) tail[i] = Uniform<T>(generator);
     NormalChunk(tail, mean, std);
@@ -130,7 +133,8 @@ Result<Tensors> Bernoulli(Generator& generator, const KernelCall& call) {
   if (HasAttr(call.attrs, 0)) {
     double p = FloatAttr(call.attrs, 0);
     DispatchAll(meta.dtype, [&]<typename T>() {
-      for (int64_t i = 0; i < n; ++i) StoreElement<T>(out.data<T>() + i, static_cast<T>(generator.UniformDouble() < p));
+      for (int64_t i = 0; i < n; ++i)
+        StoreElement<T>(out.data<T>() + i, static_cast<T>(generator.UniformDouble() < p));
     });
     return Tensors{out};
   }
@@ -146,12 +150,14 @@ Result<Tensors> Bernoulli(Generator& generator, const KernelCall& call) {
   return Tensors{out};
 }
 
-// One draw: the largest of p / exponential. Several without replacement: the largest few. With replacement: by the cumulative sum.
+// One draw: the largest of p / exponential. Several without replacement: the largest few. With replacement:
+// by the cumulative sum.
 template <typename T>
-Status Multinomial(Generator& generator, const T* p, int64_t rows, int64_t n, int64_t samples, bool replacement, T* scratch,
-                   int64_t* out) {
+Status Multinomial(Generator& generator, const T* p, int64_t rows, int64_t n, int64_t samples,
+                   bool replacement, T* scratch, int64_t* out) {
   for (int64_t i = 0; i < rows * n; ++i) {
-    if (!(p[i] >= T(0)) || std::isinf(p[i])) return RuntimeError("probability tensor contains either `inf`, `nan` or element < 0");
+    if (!(p[i] >= T(0)) || std::isinf(p[i]))
+      return RuntimeError("probability tensor contains either `inf`, `nan` or element < 0");
   }
   for (int64_t r = 0; r < rows; ++r) {
     T total = 0;
@@ -160,7 +166,8 @@ Status Multinomial(Generator& generator, const T* p, int64_t rows, int64_t n, in
   }
   for (int64_t r = 0; r < rows; ++r, p += n, out += samples) {
     if (!replacement || samples == 1) {
-      for (int64_t i = 0; i < n; ++i) scratch[i] = p[i] / static_cast<T>(-std::log1p(-generator.UniformDouble()));
+      for (int64_t i = 0; i < n; ++i)
+        scratch[i] = p[i] / static_cast<T>(-std::log1p(-generator.UniformDouble()));
       for (int64_t s = 0; s < samples; ++s) {
         int64_t best = std::max_element(scratch, scratch + n) - scratch;
         out[s] = best;
@@ -174,7 +181,9 @@ Status Multinomial(Generator& generator, const T* p, int64_t rows, int64_t n, in
     scratch[n - 1] = T(1);
     for (int64_t s = 0; s < samples; ++s) {
       double draw = generator.UniformDouble();
-      out[s] = std::lower_bound(scratch, scratch + n, draw, [](T x, double d) { return static_cast<double>(x) < d; }) - scratch;
+      out[s] = std::lower_bound(scratch, scratch + n, draw,
+                                [](T x, double d) { return static_cast<double>(x) < d; }) -
+               scratch;
     }
   }
   return Status::Ok();
@@ -188,8 +197,8 @@ Result<Tensors> ExecuteMultinomial(Generator& generator, const KernelCall& call)
   TB_ASSIGN_OR_RETURN(Tensor scratch, Tensor::Empty(p.dtype(), {n}));
   Status status;
   DispatchFloating(p.dtype(), [&]<typename T>() {
-    status = Multinomial(generator, p.data<T>(), rows, n, IntAttr(call.attrs, 0), BoolAttr(call.attrs, 1), scratch.data<T>(),
-                         out.data<int64_t>());
+    status = Multinomial(generator, p.data<T>(), rows, n, IntAttr(call.attrs, 0), BoolAttr(call.attrs, 1),
+                         scratch.data<T>(), out.data<int64_t>());
   });
   TB_RETURN_IF_ERROR(status);
   return Tensors{out};
@@ -210,8 +219,10 @@ Result<Tensors> ExecuteRandom(const KernelCall& call) {
   int64_t n = meta.numel();
   switch (call.op) {
     case Op::k_randint: FillRandint(generator, out, IntAttr(call.attrs, 0), IntAttr(call.attrs, 1)); break;
-    case Op::k_rand: case Op::k_uniform: {
-      double low = call.op == Op::k_rand ? 0 : FloatAttr(call.attrs, 1), high = call.op == Op::k_rand ? 1 : FloatAttr(call.attrs, 2);
+    case Op::k_rand:
+    case Op::k_uniform: {
+      double low = call.op == Op::k_rand ? 0 : FloatAttr(call.attrs, 1),
+             high = call.op == Op::k_rand ? 1 : FloatAttr(call.attrs, 2);
       DispatchFloating(meta.dtype, [&]<typename T>() {
         T from = static_cast<T>(low), width = static_cast<T>(high) - from;
         for (int64_t i = 0; i < n; ++i) out.data<T>()[i] = std::fma(Uniform<T>(generator), width, from);
@@ -219,7 +230,8 @@ Result<Tensors> ExecuteRandom(const KernelCall& call) {
       break;
     }
     default: {
-      double mean = call.op == Op::k_randn ? 0 : FloatAttr(call.attrs, 1), std = call.op == Op::k_randn ? 1 : FloatAttr(call.attrs, 2);
+      double mean = call.op == Op::k_randn ? 0 : FloatAttr(call.attrs, 1),
+             std = call.op == Op::k_randn ? 1 : FloatAttr(call.attrs, 2);
       DispatchFloating(meta.dtype, [&]<typename T>() { FillNormal(generator, out.data<T>(), n, mean, std); });
     }
   }

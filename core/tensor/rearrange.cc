@@ -108,16 +108,20 @@ void Triangle(bool lower, int64_t diagonal, const Tensor& out) {
     for (int64_t m = 0; m < matrices; ++m) {
       for (int64_t r = 0; r < rows; ++r, p += columns) {
         // Clamped first: the sum must not overflow for a far diagonal.
-        int64_t edge = std::clamp(r + std::clamp(diagonal, -rows - 1, columns + 1) + (lower ? 1 : 0), int64_t{0}, columns);
-        if (lower) std::fill(p + edge, p + columns, T(0));
-        else std::fill(p, p + edge, T(0));
+        int64_t edge = std::clamp(r + std::clamp(diagonal, -rows - 1, columns + 1) + (lower ? 1 : 0),
+                                  int64_t{0}, columns);
+        if (lower)
+          std::fill(p + edge, p + columns, T(0));
+        else
+          std::fill(p, p + edge, T(0));
       }
     }
   });
 }
 
 Status FillNumber(const Tensor& out, const Attr& number) {
-  Tensor value = IsFloatAttr(number) ? Tensor::WeakFloat(NumberOf(number)) : Tensor::WeakInt(IntAttr({number}, 0));
+  Tensor value =
+      IsFloatAttr(number) ? Tensor::WeakFloat(NumberOf(number)) : Tensor::WeakInt(IntAttr({number}, 0));
   CopyElements(out, value);
   return Status::Ok();
 }
@@ -129,7 +133,8 @@ void Pad(const KernelCall& call, const Tensor& out) {
     int64_t dim = from.meta().rank() - 1 - static_cast<int64_t>(i);
     int64_t before = pad[2 * i], after = pad[2 * i + 1];
     int64_t size = from.sizes()[static_cast<size_t>(dim)];
-    int64_t skip = std::max<int64_t>(0, -before), length = std::max<int64_t>(0, size - skip - std::max<int64_t>(0, -after));
+    int64_t skip = std::max<int64_t>(0, -before),
+            length = std::max<int64_t>(0, size - skip - std::max<int64_t>(0, -after));
     from = Part(from, dim, skip, length);
     to = Part(to, dim, std::max<int64_t>(0, before), length);
   }
@@ -144,7 +149,8 @@ Result<Tensor> PartWrite(const KernelCall& call, Op view) {
   return out;
 }
 
-// as_strided speaks of positions in the storage: self's elements are laid out as in it, written to, and read back.
+// as_strided speaks of positions in the storage: self's elements are laid out as in it, written to, and read
+// back.
 Result<Tensor> StridedWrite(const KernelCall& call) {
   const Tensor& self = call.in(0);
   TB_ASSIGN_OR_RETURN(TensorMeta part, InferOneView(Op::k_as_strided, self.meta(), call.attrs));
@@ -152,8 +158,9 @@ Result<Tensor> StridedWrite(const KernelCall& call) {
   Extent(part, &low, &high);
   Extent(self.meta(), &self_low, &self_high);
   if (high * item > static_cast<int64_t>(self.storage()->bytes())) {
-    return RuntimeError("as_strided_scatter: sizes " + SizesText(part.sizes) + ", strides " + SizesText(part.strides) +
-                        " are out of bounds for storage of size " + std::to_string(self.storage()->bytes()));
+    return RuntimeError("as_strided_scatter: sizes " + SizesText(part.sizes) + ", strides " +
+                        SizesText(part.strides) + " are out of bounds for storage of size " +
+                        std::to_string(self.storage()->bytes()));
   }
   if (self.meta().IsContiguous() && low >= self_low && high <= self_high) {
     TB_ASSIGN_OR_RETURN(Tensor out, ToContiguous(self, self.dtype()));
@@ -179,15 +186,18 @@ Result<Tensors> ExecuteRearrange(const KernelCall& call) {
       TB_ASSIGN_OR_RETURN(Tensor out, Roll(call));
       return Tensors{out};
     }
-    case Op::k_slice_scatter: case Op::k_select_scatter: {
-      TB_ASSIGN_OR_RETURN(Tensor out, PartWrite(call, call.op == Op::k_slice_scatter ? Op::k_slice : Op::k_select));
+    case Op::k_slice_scatter:
+    case Op::k_select_scatter: {
+      TB_ASSIGN_OR_RETURN(Tensor out,
+                          PartWrite(call, call.op == Op::k_slice_scatter ? Op::k_slice : Op::k_select));
       return Tensors{out};
     }
     case Op::k_as_strided_scatter: {
       TB_ASSIGN_OR_RETURN(Tensor out, StridedWrite(call));
       return Tensors{out};
     }
-    case Op::k_tril: case Op::k_triu: {
+    case Op::k_tril:
+    case Op::k_triu: {
       TB_ASSIGN_OR_RETURN(Tensor out, ToContiguous(call.in(0), call.in(0).dtype()));
       Triangle(call.op == Op::k_tril, IntAttr(call.attrs, 0), out);
       return Tensors{out};
@@ -200,7 +210,7 @@ Result<Tensors> ExecuteRearrange(const KernelCall& call) {
     case Op::k_stack: Stack(call, out); break;
     case Op::k_flip: Flip(call, out); break;
     case Op::k_repeat: Repeat(call, out); break;
-    default:   // constant_pad_nd
+    default:  // constant_pad_nd
       TB_RETURN_IF_ERROR(FillNumber(out, call.attrs[1]));
       Pad(call, out);
   }

@@ -1,7 +1,7 @@
 // Sums, products, moments, norms, any and all.
 //
-// Floating accumulation is in double (float32 runs: 16 float lanes a block of 1024, blocks in double), so results are at least as exact as
-// PyTorch's cascade sums.
+// Floating accumulation is in double (float32 runs: 16 float lanes a block of 1024, blocks in double), so
+// results are at least as exact as PyTorch's cascade sums.
 #include "tensor/reduction.h"
 
 #include <algorithm>
@@ -40,14 +40,15 @@ void ForOutputs(const Fold& fold, const Tensor& self, Each each) {
 template <typename T>
 double SumOf(const Fold& fold, const T* base) {
   double total = 0;
-  ForFoldedRuns(fold, base, [&](const T* p, int64_t stride, int64_t count) { total += SumRun(p, stride, count); });
+  ForFoldedRuns(fold, base,
+                [&](const T* p, int64_t stride, int64_t count) { total += SumRun(p, stride, count); });
   return total;
 }
 
 // Whether the last dimension is kept and lies evenly: then whole rows are added to a row of accumulators.
 bool FoldsRows(const Fold& fold) {
-  return !fold.kept_sizes.empty() && fold.kept_strides.back() == 1 && fold.kept_sizes.back() >= 8 && !fold.folded_strides.empty() &&
-         fold.folded_strides.back() != 1;
+  return !fold.kept_sizes.empty() && fold.kept_strides.back() == 1 && fold.kept_sizes.back() >= 8 &&
+         !fold.folded_strides.empty() && fold.folded_strides.back() != 1;
 }
 
 template <typename T>
@@ -74,7 +75,8 @@ void Sum(const Fold& fold, const Tensor& self, const Tensor& out, bool mean) {
   // Dividing (not multiplying by the inverse) keeps exact means exact.
   double divisor = mean ? static_cast<double>(fold.length) : 1.0;
   if (FoldsRows(fold)) return SumRows(fold, self, to, divisor);
-  ForOutputs<T>(fold, self, [&](int64_t o, const T* base) { to[o] = static_cast<T>(SumOf(fold, base) / divisor); });
+  ForOutputs<T>(fold, self,
+                [&](int64_t o, const T* base) { to[o] = static_cast<T>(SumOf(fold, base) / divisor); });
 }
 
 template <>
@@ -94,8 +96,10 @@ void Prod(const Fold& fold, const Tensor& self, const Tensor& out) {
     std::conditional_t<std::is_floating_point_v<T>, double, T> total = 1;
     ForFoldedRuns(fold, base, [&](const T* p, int64_t stride, int64_t count) {
       for (int64_t i = 0; i < count; ++i) {
-        if constexpr (std::is_floating_point_v<T>) total *= static_cast<double>(p[i * stride]);
-        else total = WrapMul(total, p[i * stride]);
+        if constexpr (std::is_floating_point_v<T>)
+          total *= static_cast<double>(p[i * stride]);
+        else
+          total = WrapMul(total, p[i * stride]);
       }
     });
     out.data<T>()[o] = static_cast<T>(total);
@@ -104,7 +108,7 @@ void Prod(const Fold& fold, const Tensor& self, const Tensor& out) {
 
 void AnyAll(bool any, const Fold& fold, const Tensor& self, const Tensor& out) {
   ForOutputs<uint8_t>(fold, self, [&](int64_t o, const uint8_t* base) {
-    bool found = false;   // an element that settles the result
+    bool found = false;  // an element that settles the result
     ForFoldedRuns(fold, base, [&](const uint8_t* p, int64_t stride, int64_t count) {
       for (int64_t i = 0; i < count && !found; ++i) found = (p[i * stride] != 0) == any;
     });
@@ -135,16 +139,24 @@ void Norm(double order, const Fold& fold, const Tensor& self, const Tensor& out)
     ForFoldedRuns(fold, base, [&](const T* p, int64_t stride, int64_t count) {
       for (int64_t i = 0; i < count; ++i) {
         double x = std::fabs(static_cast<double>(p[i * stride]));
-        if (order == 2) total += x * x;
-        else if (order == 1) total += x;
-        else if (order == 0) total += x != 0;
-        else if (order == HUGE_VAL) total = std::isnan(total) || total > x ? total : x;
-        else if (order == -HUGE_VAL) total = std::isnan(total) || total < x ? total : x;
-        else total += std::pow(x, order);
+        if (order == 2)
+          total += x * x;
+        else if (order == 1)
+          total += x;
+        else if (order == 0)
+          total += x != 0;
+        else if (order == HUGE_VAL)
+          total = std::isnan(total) || total > x ? total : x;
+        else if (order == -HUGE_VAL)
+          total = std::isnan(total) || total < x ? total : x;
+        else
+          total += std::pow(x, order);
       }
     });
     bool plain = order == 1 || order == 0 || std::isinf(order);
-    out.data<T>()[o] = static_cast<T>(order == 2 ? std::sqrt(total) : plain ? total : std::pow(total, 1 / order));
+    out.data<T>()[o] = static_cast<T>(order == 2 ? std::sqrt(total)
+                                      : plain    ? total
+                                                 : std::pow(total, 1 / order));
   });
 }
 
@@ -226,36 +238,47 @@ std::vector<bool> FoldedDims(Op op, const TensorMeta& self, const Attrs& attrs) 
   const Attr& dims = attrs[op == Op::k_linalg_vector_norm ? 1 : 0];
   if (std::holds_alternative<None>(dims)) return all;
   Sizes list;
-  if (const Sizes* given = std::get_if<Sizes>(&dims)) list = *given;
-  else list.push_back(std::get<int64_t>(dims));
-  if (list.empty() && (op == Op::k_any || op == Op::k_all)) return std::vector<bool>(self.sizes.size(), false);
+  if (const Sizes* given = std::get_if<Sizes>(&dims))
+    list = *given;
+  else
+    list.push_back(std::get<int64_t>(dims));
+  if (list.empty() && (op == Op::k_any || op == Op::k_all))
+    return std::vector<bool>(self.sizes.size(), false);
   Result<std::vector<bool>> mask = WrapDims(list, self.rank());
   TB_CHECK(mask.ok());
   return *mask;
 }
 
-Result<Tensors> ExecuteReduction(Op op, const Tensors& operands, const Attrs& attrs, const std::vector<TensorMeta>& outputs) {
+Result<Tensors> ExecuteReduction(Op op, const Tensors& operands, const Attrs& attrs,
+                                 const std::vector<TensorMeta>& outputs) {
   DType dtype = outputs[0].dtype;
   std::vector<bool> folded = FoldedDims(op, operands[0].meta(), attrs);
   auto fold_of = [&folded](const Tensor& t) { return MakeFold(t.meta(), folded); };
   switch (op) {
-    case Op::k_amax: case Op::k_amin: case Op::k_max: case Op::k_min: case Op::k_max_dim: case Op::k_min_dim: case Op::k_argmax:
-    case Op::k_argmin:
-      return ExecuteExtremum(op, operands[0], fold_of(operands[0]), outputs);
+    case Op::k_amax:
+    case Op::k_amin:
+    case Op::k_max:
+    case Op::k_min:
+    case Op::k_max_dim:
+    case Op::k_min_dim:
+    case Op::k_argmax:
+    case Op::k_argmin: return ExecuteExtremum(op, operands[0], fold_of(operands[0]), outputs);
     default: break;
   }
   TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(dtype, outputs[0].sizes));
   switch (op) {
-    case Op::k_any: case Op::k_all: {
+    case Op::k_any:
+    case Op::k_all: {
       TB_ASSIGN_OR_RETURN(Tensor self, AsDType(operands[0], DType::kBool));
       AnyAll(op == Op::k_any, fold_of(self), self, out);
       return Tensors{out};
     }
-    case Op::k_sum: case Op::k_prod: {
+    case Op::k_sum:
+    case Op::k_prod: {
       // Small integers sum in int64 and wrap when they are stored.
       DType compute = op == Op::k_prod || IsFloating(dtype) ? dtype : DType::kInt64;
       if (op == Op::k_sum && dtype == DType::kBool) compute = DType::kBool;
-      if (compute == DType::kBool) {   // or; and
+      if (compute == DType::kBool) {  // or; and
         TB_ASSIGN_OR_RETURN(Tensor self, AsDType(operands[0], compute));
         AnyAll(op == Op::k_sum, fold_of(self), self, out);
         return Tensors{out};
@@ -269,8 +292,10 @@ Result<Tensors> ExecuteReduction(Op op, const Tensors& operands, const Attrs& at
       if (compute != dtype) {
         TB_ASSIGN_OR_RETURN(wide, Tensor::Empty(compute, out.sizes()));
       }
-      if (compute == DType::kInt64) Sum<int64_t>(fold_of(self), self, wide, false);
-      else DispatchFloating(compute, [&]<typename T>() { Sum<T>(fold_of(self), self, wide, false); });
+      if (compute == DType::kInt64)
+        Sum<int64_t>(fold_of(self), self, wide, false);
+      else
+        DispatchFloating(compute, [&]<typename T>() { Sum<T>(fold_of(self), self, wide, false); });
       if (compute != dtype) CopyElements(out, wide);
       return Tensors{out};
     }
@@ -281,7 +306,8 @@ Result<Tensors> ExecuteReduction(Op op, const Tensors& operands, const Attrs& at
   DispatchFloating(dtype, [&]<typename T>() {
     switch (op) {
       case Op::k_mean: Sum<T>(fold, self, out, true); break;
-      case Op::k_var: case Op::k_std:
+      case Op::k_var:
+      case Op::k_std:
         Variance<T>(op == Op::k_std, HasAttr(attrs, 1) ? FloatAttr(attrs, 1) : 1.0, fold, self, out);
         break;
       case Op::k_linalg_vector_norm: Norm<T>(FloatAttr(attrs, 0), fold, self, out); break;

@@ -12,15 +12,16 @@ namespace thirdbook {
 struct Fold {
   Sizes kept_sizes, kept_strides;
   Sizes folded_sizes, folded_strides;
-  int64_t outputs = 1;      // product of kept_sizes
-  int64_t length = 1;       // product of folded_sizes
+  int64_t outputs = 1;  // product of kept_sizes
+  int64_t length = 1;   // product of folded_sizes
 };
 Fold MakeFold(const TensorMeta& meta, const std::vector<bool>& folded);
 
 // Element offsets (from the operand's first element) in row-major order of some dimensions.
 class OffsetWalk {
  public:
-  OffsetWalk(const Sizes& sizes, const Sizes& strides) : sizes_(sizes), strides_(strides), index_(sizes.size(), 0) {}
+  OffsetWalk(const Sizes& sizes, const Sizes& strides)
+      : sizes_(sizes), strides_(strides), index_(sizes.size(), 0) {}
   int64_t offset() const { return offset_; }
   void Next() {
     for (size_t d = sizes_.size(); d-- > 0;) {
@@ -61,6 +62,7 @@ double SumRun(const double* data, int64_t stride, int64_t count);
 Result<std::vector<Tensor>> ExecuteReduction(Op op, const std::vector<Tensor>& operands, const Attrs& attrs,
                                              const std::vector<TensorMeta>& outputs);
 // amax, amin, max_dim, argmax...
-Result<std::vector<Tensor>> ExecuteExtremum(Op op, const Tensor& self, const Fold& fold, const std::vector<TensorMeta>& outputs);
+Result<std::vector<Tensor>> ExecuteExtremum(Op op, const Tensor& self, const Fold& fold,
+                                            const std::vector<TensorMeta>& outputs);
 
 }  // namespace thirdbook

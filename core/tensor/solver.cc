@@ -11,11 +11,12 @@
 namespace thirdbook {
 namespace {
 
-// L and U in one matrix, and the order of the rows. `singular` is the 1-based place of the first zero pivot, 0 when there is none.
+// L and U in one matrix, and the order of the rows. `singular` is the 1-based place of the first zero pivot,
+// 0 when there is none.
 struct Factors {
   std::vector<double> lu;
   std::vector<int64_t> rows;
-  bool odd = false;   // permutation
+  bool odd = false;  // permutation
   int64_t singular = 0;
 };
 
@@ -65,7 +66,8 @@ void Substitute(const Factors& f, int64_t n, const double* b, double* x, int64_t
 }
 
 std::string InBatch(const Tensor& a, int64_t batch) {
-  return a.meta().rank() > 2 ? Format("(Batch element %lld): ", static_cast<long long>(batch)) : std::string();
+  return a.meta().rank() > 2 ? Format("(Batch element %lld): ", static_cast<long long>(batch))
+                             : std::string();
 }
 
 void Transpose(const double* from, int64_t rows, int64_t columns, double* to) {
@@ -80,8 +82,10 @@ Status Invert(const Tensor& a, const double* from, double* to, int64_t n, int64_
   for (int64_t k = 0; k < batches; ++k) {
     Factors f = Factorise(from + k * n * n, n);
     if (f.singular) {
-      return RuntimeError("linalg.inv: " + InBatch(a, k) + Format("The diagonal element %lld is zero, the inversion could not be completed "
-                          "because the input matrix is singular.", static_cast<long long>(f.singular)));
+      return RuntimeError("linalg.inv: " + InBatch(a, k) +
+                          Format("The diagonal element %lld is zero, the inversion could not be completed "
+                                 "because the input matrix is singular.",
+                                 static_cast<long long>(f.singular)));
     }
     Substitute(f, n, identity.data(), to + k * n * n, n);
   }
@@ -98,9 +102,11 @@ Status Cholesky(const Tensor& a, const double* from, double* to, int64_t n, int6
         double value = read(i, j);
         for (int64_t p = 0; p < j; ++p) value -= to[i * n + p] * to[j * n + p];
         if (i == j && !(value > 0)) {
-          return RuntimeError("linalg.cholesky: " + InBatch(a, k) + Format("The factorization could not be completed because the input is "
-                              "not positive-definite (the leading minor of order %lld is not positive-definite).",
-                              static_cast<long long>(i + 1)));
+          return RuntimeError(
+              "linalg.cholesky: " + InBatch(a, k) +
+              Format("The factorization could not be completed because the input is "
+                     "not positive-definite (the leading minor of order %lld is not positive-definite).",
+                     static_cast<long long>(i + 1)));
         }
         to[i * n + j] = i == j ? std::sqrt(value) : value / to[j * n + j];
       }
@@ -130,7 +136,8 @@ Result<Tensor> Solve(const Tensor& a, const Tensor& b, const Sizes& sizes, bool 
   CopyElements(b_all, b);
   int64_t batches = 1;
   for (int64_t s : batch) batches *= s;
-  std::vector<double> transposed(static_cast<size_t>(n * n)), right(static_cast<size_t>(rows * columns)), solved(right.size());
+  std::vector<double> transposed(static_cast<size_t>(n * n)), right(static_cast<size_t>(rows * columns)),
+      solved(right.size());
   for (int64_t k = 0; k < batches; ++k) {
     const double* matrix = a_all.data<double>() + k * n * n;
     const double* side = b_all.data<double>() + k * rows * columns;
@@ -141,7 +148,8 @@ Result<Tensor> Solve(const Tensor& a, const Tensor& b, const Sizes& sizes, bool 
     }
     Factors f = Factorise(matrix, n);
     if (f.singular) {
-      return RuntimeError("torch.linalg.solve: " + InBatch(a, k) + "The solver failed because the input matrix is singular.");
+      return RuntimeError("torch.linalg.solve: " + InBatch(a, k) +
+                          "The solver failed because the input matrix is singular.");
     }
     if (left) {
       Substitute(f, n, side, out, columns);
@@ -159,7 +167,8 @@ Result<Tensor> Solve(const Tensor& a, const Tensor& b, const Sizes& sizes, bool 
 Result<Tensors> ExecuteSolver(const KernelCall& call) {
   DType dtype = call.outputs[0].dtype;
   if (call.op == Op::k_linalg_solve) {
-    TB_ASSIGN_OR_RETURN(Tensor x, Solve(call.in(0), call.in(1), call.outputs[0].sizes, BoolAttr(call.attrs, 0)));
+    TB_ASSIGN_OR_RETURN(Tensor x,
+                        Solve(call.in(0), call.in(1), call.outputs[0].sizes, BoolAttr(call.attrs, 0)));
     TB_ASSIGN_OR_RETURN(x, AsContiguous(x, dtype));
     return Tensors{x};
   }
@@ -172,7 +181,9 @@ Result<Tensors> ExecuteSolver(const KernelCall& call) {
   double* to = out.data<double>();
   switch (call.op) {
     case Op::k_linalg_inv: TB_RETURN_IF_ERROR(Invert(a, from, to, n, batches)); break;
-    case Op::k_linalg_cholesky: TB_RETURN_IF_ERROR(Cholesky(a, from, to, n, batches, BoolAttr(call.attrs, 0))); break;
+    case Op::k_linalg_cholesky:
+      TB_RETURN_IF_ERROR(Cholesky(a, from, to, n, batches, BoolAttr(call.attrs, 0)));
+      break;
     default:
       for (int64_t k = 0; k < batches; ++k) {
         Factors f = Factorise(from + k * n * n, n);

@@ -16,7 +16,7 @@ struct Axis {
 
 struct Plane {
   Axis h, w;
-  int64_t count;   // planes
+  int64_t count;  // planes
 };
 
 template <typename T>
@@ -54,12 +54,16 @@ void AvgPool(const Plane& plane, bool count_pad, int64_t divisor_override, const
       for (int64_t x = 0; x < w.out; ++x) {
         int64_t left = x * w.stride - w.pad, right = std::min(left + w.kernel, w.in + w.pad);
         int64_t padded = (bottom - top) * (right - left);
-        int64_t t = std::max<int64_t>(top, 0), l = std::max<int64_t>(left, 0), b = std::min(bottom, h.in), r = std::min(right, w.in);
+        int64_t t = std::max<int64_t>(top, 0), l = std::max<int64_t>(left, 0), b = std::min(bottom, h.in),
+                r = std::min(right, w.in);
         Accumulator total = 0;
         for (int64_t row = t; row < b; ++row) {
-          for (int64_t column = l; column < r; ++column) total += static_cast<Accumulator>(in[row * w.in + column]);
+          for (int64_t column = l; column < r; ++column)
+            total += static_cast<Accumulator>(in[row * w.in + column]);
         }
-        int64_t divisor = divisor_override ? divisor_override : count_pad ? padded : std::max<int64_t>(0, b - t) * std::max<int64_t>(0, r - l);
+        int64_t divisor = divisor_override ? divisor_override
+                          : count_pad      ? padded
+                                           : std::max<int64_t>(0, b - t) * std::max<int64_t>(0, r - l);
         *out++ = t >= b || l >= r ? T(0) : static_cast<T>(total / static_cast<Accumulator>(divisor));
       }
     }
@@ -77,7 +81,8 @@ void AdaptivePool(const Plane& plane, const T* in, T* out) {
         int64_t t = start(y, h), b = end(y, h), l = start(x, w), r = end(x, w);
         double total = 0;
         for (int64_t row = t; row < b; ++row) {
-          for (int64_t column = l; column < r; ++column) total += static_cast<double>(in[row * w.in + column]);
+          for (int64_t column = l; column < r; ++column)
+            total += static_cast<double>(in[row * w.in + column]);
         }
         *out++ = static_cast<T>(total / static_cast<double>((b - t) * (r - l)));
       }
@@ -85,11 +90,13 @@ void AdaptivePool(const Plane& plane, const T* in, T* out) {
   }
 }
 
-// PyTorch computes source positions in float32 for float32 and uint8 inputs; so do we, or the choice of pixels differs.
+// PyTorch computes source positions in float32 for float32 and uint8 inputs; so do we, or the choice of
+// pixels differs.
 template <typename C>
 C Scale(const Axis& axis, const Attr& given, bool align_corners) {
   if (align_corners) return axis.out > 1 ? static_cast<C>(axis.in - 1) / static_cast<C>(axis.out - 1) : C(0);
-  if (!std::holds_alternative<None>(given) && NumberOf(given) > 0) return static_cast<C>(1.0 / NumberOf(given));
+  if (!std::holds_alternative<None>(given) && NumberOf(given) > 0)
+    return static_cast<C>(1.0 / NumberOf(given));
   return static_cast<C>(axis.in) / static_cast<C>(axis.out);
 }
 
@@ -110,17 +117,20 @@ void Nearest(const Plane& plane, float scale_h, float scale_w, const T* in, T* o
 template <typename C>
 struct Between {
   int64_t low, high;
-  C weight;   // of `high`
+  C weight;  // of `high`
 };
 template <typename C>
 Between<C> SourceOf(int64_t i, C scale, const Axis& axis, bool align_corners) {
-  C position = align_corners ? scale * static_cast<C>(i) : std::max(C(0), scale * (static_cast<C>(i) + C(0.5)) - C(0.5));
+  C position = align_corners ? scale * static_cast<C>(i)
+                             : std::max(C(0), scale * (static_cast<C>(i) + C(0.5)) - C(0.5));
   int64_t low = std::min(static_cast<int64_t>(position), axis.in - 1);
-  return {low, std::min(low + 1, axis.in - 1), std::min(std::max(position - static_cast<C>(low), C(0)), C(1))};
+  return {low, std::min(low + 1, axis.in - 1),
+          std::min(std::max(position - static_cast<C>(low), C(0)), C(1))};
 }
 
 template <typename T>
-void Bilinear(const Plane& plane, const Attr& scales_h, const Attr& scales_w, bool align_corners, const T* in, T* out) {
+void Bilinear(const Plane& plane, const Attr& scales_h, const Attr& scales_w, bool align_corners, const T* in,
+              T* out) {
   using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const Axis &h = plane.h, &w = plane.w;
   C scale_h = Scale<C>(h, scales_h, align_corners), scale_w = Scale<C>(w, scales_w, align_corners);
@@ -133,8 +143,10 @@ void Bilinear(const Plane& plane, const Attr& scales_h, const Attr& scales_w, bo
         C top = (C(1) - u.weight) * at(v.low, u.low) + u.weight * at(v.low, u.high);
         C bottom = (C(1) - u.weight) * at(v.high, u.low) + u.weight * at(v.high, u.high);
         C value = (C(1) - v.weight) * top + v.weight * bottom;
-        if constexpr (std::is_integral_v<T>) *out++ = static_cast<T>(std::rint(value));
-        else *out++ = value;
+        if constexpr (std::is_integral_v<T>)
+          *out++ = static_cast<T>(std::rint(value));
+        else
+          *out++ = value;
       }
     }
   }
@@ -159,7 +171,8 @@ Result<Tensors> ExecuteSpatial(const KernelCall& call) {
   TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(dtype, call.outputs[0].sizes));
   if (out.meta().numel() == 0) return Tensors{out};
   size_t rank = out.sizes().size();
-  Plane plane{{self.sizes()[rank - 2], out.sizes()[rank - 2]}, {self.sizes()[rank - 1], out.sizes()[rank - 1]}, 0};
+  Plane plane{
+      {self.sizes()[rank - 2], out.sizes()[rank - 2]}, {self.sizes()[rank - 1], out.sizes()[rank - 1]}, 0};
   plane.count = out.meta().numel() / (plane.h.out * plane.w.out);
   if (call.op == Op::k_max_pool2d || call.op == Op::k_avg_pool2d) {
     for (size_t i = 0; i < 2; ++i) {
@@ -193,10 +206,12 @@ Result<Tensors> ExecuteSpatial(const KernelCall& call) {
     }
     default:
       if (dtype == DType::kUInt8) {
-        Bilinear(plane, call.attrs[2], call.attrs[3], BoolAttr(call.attrs, 1), self.data<uint8_t>(), out.data<uint8_t>());
+        Bilinear(plane, call.attrs[2], call.attrs[3], BoolAttr(call.attrs, 1), self.data<uint8_t>(),
+                 out.data<uint8_t>());
       } else {
         DispatchFloating(dtype, [&]<typename T>() {
-          Bilinear(plane, call.attrs[2], call.attrs[3], BoolAttr(call.attrs, 1), self.data<T>(), out.data<T>());
+          Bilinear(plane, call.attrs[2], call.attrs[3], BoolAttr(call.attrs, 1), self.data<T>(),
+                   out.data<T>());
         });
       }
   }

@@ -20,7 +20,7 @@ void StridedLoop::Add(void* data, const Sizes& sizes, const Sizes& strides, int 
 }
 
 void StridedLoop::Coalesce() {
-  size_t kept = 0;   // dimensions [0, kept) are done
+  size_t kept = 0;  // dimensions [0, kept) are done
   for (size_t d = 0; d < rank_; ++d) {
     if (sizes_[d] == 1) continue;
     bool merges = kept > 0;

@@ -9,14 +9,10 @@ namespace thirdbook {
 namespace {
 
 constexpr size_t kAlignment = 16;
-int fault_countdown = -1;
+int64_t fault_at = -1;
+int64_t allocations = 0;
 
-bool FaultStrikes() {
-  if (fault_countdown < 0) return false;
-  if (fault_countdown == 0) return true;
-  --fault_countdown;
-  return false;
-}
+bool FaultStrikes() { return allocations++ == fault_at; }
 
 // The block starts with its own address as malloc gave it, just before the aligned part.
 void* AllocateAligned(size_t bytes) {
@@ -46,7 +42,11 @@ Tensor Weak(DType dtype, T value) {
 
 }  // namespace
 
-void SetAllocationFault(int countdown) { fault_countdown = countdown; }
+void SetAllocationFault(int nth) {
+  fault_at = nth;
+  allocations = 0;
+}
+int64_t AllocationCount() { return allocations; }
 
 std::shared_ptr<Storage> Storage::Allocate(size_t bytes) {
   // Numbers (a few bytes) never fail: code that makes one has no way to say so.
@@ -68,8 +68,10 @@ std::shared_ptr<Storage> Storage::Wrap(void* data, size_t bytes, std::function<v
 }
 
 Storage::~Storage() {
-  if (release_) release_();
-  else FreeAligned(data_);
+  if (release_)
+    release_();
+  else
+    FreeAligned(data_);
 }
 
 Result<Tensor> Tensor::Empty(DType dtype, Sizes sizes) {
@@ -78,7 +80,8 @@ Result<Tensor> Tensor::Empty(DType dtype, Sizes sizes) {
   uint64_t bytes = static_cast<uint64_t>(numel) * static_cast<uint64_t>(ItemSize(dtype));
   std::shared_ptr<Storage> storage = bytes < kLimit ? Storage::Allocate(static_cast<size_t>(bytes)) : nullptr;
   if (!storage) {
-    return MemoryError(Format("not enough memory: tried to allocate %llu bytes", static_cast<unsigned long long>(bytes)));
+    return MemoryError(
+        Format("not enough memory: tried to allocate %llu bytes", static_cast<unsigned long long>(bytes)));
   }
   return Tensor(std::move(storage), ContiguousMeta(dtype, std::move(sizes)));
 }

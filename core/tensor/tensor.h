@@ -1,6 +1,7 @@
 // A strided tensor over a reference-counted storage; what eager calls compute on and graphs take and give.
 //
-// Invariant: every element that (sizes, strides, offset) reach lies inside the storage. Copying a Tensor shares the storage.
+// Invariant: every element that (sizes, strides, offset) reach lies inside the storage. Copying a Tensor
+// shares the storage.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +14,12 @@
 
 namespace thirdbook {
 
-// Memory of a tensor. `owner` keeps foreign memory alive (a NumPy array, a buffer); otherwise the storage owns it.
+// Memory of a tensor. `owner` keeps foreign memory alive (a NumPy array, a buffer); otherwise the storage
+// owns it.
 class Storage {
  public:
-  // Uninitialised memory, aligned to 16 bytes; nullptr when the allocation fails (or fault injection says so).
+  // Uninitialised memory, aligned to 16 bytes; nullptr when the allocation fails (or fault injection says
+  // so).
   static std::shared_ptr<Storage> Allocate(size_t bytes);
   // Foreign memory; `release` runs once when the last tensor lets go.
   static std::shared_ptr<Storage> Wrap(void* data, size_t bytes, std::function<void()> release);
@@ -33,14 +36,17 @@ class Storage {
   std::function<void()> release_;
 };
 
-// Fault injection for tests: the allocation after `countdown` successful ones fails, and so do all later ones until it is set
-// again; a negative number switches it off.
-void SetAllocationFault(int countdown);
+// Fault injection for tests: of the allocations counted from now, the one with index `nth` fails, once; a
+// negative number switches it off. Numbers (8 bytes or less) are not counted: they never fail.
+// AllocationCount tells how many there were since.
+void SetAllocationFault(int nth);
+int64_t AllocationCount();
 
 class Tensor {
  public:
-  Tensor() = default;   // undefined
-  Tensor(std::shared_ptr<Storage> storage, TensorMeta meta) : storage_(std::move(storage)), meta_(std::move(meta)) {}
+  Tensor() = default;  // undefined
+  Tensor(std::shared_ptr<Storage> storage, TensorMeta meta)
+      : storage_(std::move(storage)), meta_(std::move(meta)) {}
   // Uninitialised contiguous tensor.
   static Result<Tensor> Empty(DType dtype, Sizes sizes);
   // A 0-d tensor of a Python number; weak for promotion.
