@@ -100,7 +100,7 @@ class Run {
  public:
   Run(const LoopKernel& kernel, const Cell* cells)
       : k_(kernel), cells_(cells), depths_(Depths(kernel)), values_(new Values[kernel.instrs.size()]),
-        folds_(new Values[kernel.folds.size() + 1]) {}
+        folds_(new Values[kernel.folds.size() + 1]), sums_(kernel.folds.size(), 0.0) {}
 
   void Whole() {
     count_ = 1;
@@ -221,8 +221,12 @@ class Run {
     std::memcpy(Scratch(store.buffer), &V(store.value), static_cast<size_t>(n * width));
   }
 
+  // Floating sums are kept in double, one addition a block.
+  static bool SumsInDouble(const Fold& fold) { return fold.kind == FoldKind::kSum && IsFloat(fold.type); }
+
   void StartFold(int f) {
     const Fold& fold = k_.folds[static_cast<size_t>(f)];
+    sums_[static_cast<size_t>(f)] = 0;
     ForType(fold.type, [&](auto zero) {
       using T = decltype(zero);
       T start = 0;
@@ -256,7 +260,8 @@ class Run {
           case FoldKind::kAll: block = block != T(0) && v != T(0) ? T(1) : T(0); break;
         }
       }
-      total = fold.kind == FoldKind::kSum ? WrapAdd(total, block) : block;
+      if (SumsInDouble(fold)) total = static_cast<T>(sums_[static_cast<size_t>(f)] += static_cast<double>(block));
+      else total = fold.kind == FoldKind::kSum ? WrapAdd(total, block) : block;
     });
   }
 
@@ -441,6 +446,7 @@ class Run {
   const Cell* cells_;
   std::vector<Depth> depths_;
   std::unique_ptr<Values[]> values_, folds_;
+  std::vector<double> sums_;
   std::vector<char*> row_;
   std::vector<int64_t> offsets_;
   int64_t count_ = 1, first_ = 0;
