@@ -10,6 +10,7 @@ import { findHeaders } from "./headers.mjs";
 import { findCompiler, findGtest } from "./native.mjs";
 import { findNode } from "./node.mjs";
 import { build, cache, kRepo } from "./places.mjs";
+import { which } from "./process.mjs";
 import { findTwin, finishTwin } from "./twin.mjs";
 import { writeWheel } from "./wheel.mjs";
 
@@ -33,8 +34,9 @@ function sanitizedOptions() {
 function wasmOptions() {
   const { emcc, env } = findEmscripten();
   const headers = findHeaders();
+  const ccache = which("ccache"); // CMake's own way would wrap em++, which ccache does not know
   return {
-    env,
+    env: ccache ? { ...env, EM_COMPILER_WRAPPER: ccache } : env,
     options: {
       CMAKE_TOOLCHAIN_FILE: join(dirname(realpathSync(emcc)), "cmake/Modules/Platform/Emscripten.cmake"),
       CMAKE_CROSSCOMPILING_EMULATOR: findNode(),
