@@ -1,0 +1,57 @@
+// npm run bench: Thirdbook, its peers and hand-made kernels side by side, in Node and headless Chromium.
+//
+// In: the built wheel; options --quick, --cases a,b, --no-peers, --no-browser, --no-node, --wheel FOLDER, --out FILE.
+// Out: a table on stdout and in docs/bench.md (only when every case ran), all numbers in build/bench/results.json.
+import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { kBuild, kRepo } from "../../wasm/toolchain/places.mjs";
+import { report } from "./report.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const options = { quick: false, peers: true };
+let node = true, browser = true, out = null;
+const args = process.argv.slice(2);
+while (args.length) {
+  const word = args.shift();
+  if (word === "--quick") options.quick = true;
+  else if (word === "--cases") options.cases = args.shift().split(",");
+  else if (word === "--no-peers") options.peers = false;
+  else if (word === "--no-browser") browser = false;
+  else if (word === "--no-node") node = false;
+  else if (word === "--wheel") options.wheel = args.shift();
+  else if (word === "--out") out = args.shift();
+  else {
+    console.error(`bench: no option ${word}`);
+    process.exit(2);
+  }
+}
+
+function inNode() {
+  return new Promise((done, fail) => {
+    const child = spawn(process.execPath, ["--stack-size=4000", join(here, "node.mjs"), JSON.stringify(options)], { stdio: ["ignore", "pipe", "inherit"] });
+    let text = "";
+    child.stdout.on("data", (chunk) => (text += chunk));
+    child.on("close", (status) => {
+      const line = text.split("\n").find((l) => l.startsWith("RESULT "));
+      if (line) done(JSON.parse(line.slice(7)));
+      else fail(new Error(`the suite ended with status ${status}`));
+    });
+  });
+}
+
+const runs = [];
+if (node) runs.push(await inNode());
+if (browser) {
+  const { runInChromium } = await import("./browser/run.mjs");
+  const run = await runInChromium(options);
+  if (run) runs.push(run);
+  else console.error("bench: no Chromium, that half is left out");
+}
+mkdirSync(join(kBuild, "bench"), { recursive: true });
+writeFileSync(join(kBuild, "bench", "results.json"), JSON.stringify(runs, null, 1));
+const page = report(runs, new Date().toISOString().slice(0, 10));
+console.log(page);
+const whole = !options.cases && !options.quick && options.peers && runs.length === 2;
+if (out || whole) writeFileSync(out ?? join(kRepo, "docs", "bench.md"), page);

@@ -1,0 +1,58 @@
+// Runs every case with every contender, in Node or in a page.
+//
+// In: contenders, options. Out: { limits, results: {case: {contender: measurement}}, versions, errors, cold }. Invariant: results
+// are compared before they are timed; a contender whose values differ is reported, not timed.
+import { cases } from "./cases.mjs";
+import { measure } from "./measure.mjs";
+
+function worst(got, want) {
+  if (got.length !== want.length) return Infinity;
+  let most = 0;
+  for (let i = 0; i < want.length; ++i) most = Math.max(most, Math.abs(got[i] - want[i]) / (1 + Math.abs(want[i])));
+  return most;
+}
+
+export async function runSuite({ contenders, filter = () => true, quick = false, say = () => {} }) {
+  const out = { versions: {}, limits: {}, results: {}, errors: [], cold: null };
+  const options = quick ? { seconds: 0.15, samples: 5 } : { seconds: 0.6, samples: 15 };
+  const hand = contenders.find((c) => c.limits);
+  if (hand && filter("limits")) {
+    for (const [name, { task, amount, unit }] of Object.entries(hand.limits())) {
+      const m = await measure(task, options);
+      out.limits[name] = { rate: amount / m.median / 1e9, unit, spread: [amount / m.high / 1e9, amount / m.low / 1e9] };
+      say(`${name}: ${out.limits[name].rate.toFixed(1)} ${unit}`);
+    }
+  }
+  for (const c of contenders) out.versions[c.name] = c.version;
+  for (const spec of cases) {
+    if (!filter(spec.id)) continue;
+    const row = (out.results[spec.id] = {});
+    const inputs = spec.inputs();
+    let want = null;
+    for (const c of contenders) {
+      if (c.name === "plain JS" && spec.kind === "matmul" && spec.n > 512) continue;   // takes minutes
+      let task;
+      try {
+        task = await c.task({ ...spec, inputs });
+        if (!task) continue;
+        const got = await task.result();
+        if (!want) want = Float32Array.from(got);
+        const difference = worst(got, want);
+        if (!(difference < 2e-4)) throw new Error(`its result differs by ${difference}`);
+        row[c.name] = { ...(await measure(task, options)), difference };
+        say(`${spec.id} ${c.name}: ${(row[c.name].median * 1e6).toFixed(2)} µs`);
+      } catch (error) {
+        out.errors.push(`${spec.id}, ${c.name}: ${String(error?.message ?? error).slice(0, 200)}`);
+        say(out.errors.at(-1));
+      }
+      try {
+        task?.close?.();
+      } catch {
+        // a peer that cannot let go keeps its memory
+      }
+    }
+  }
+  const compiled = contenders.find((c) => c.cold);
+  if (compiled && filter("cold")) out.cold = compiled.cold();
+  return out;
+}
