@@ -144,9 +144,7 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     const char* text = PyUnicode_AsUTF8(name);
     if (PyUnicode_Compare(name, TB_NAME("__class__")) == 0) return Fixed(reinterpret_cast<PyObject*>(object->type));
     if (PyUnicode_Compare(name, TB_NAME("__dict__")) == 0) {
-      Var view = New(&PyDict_Type);
-      view->dict_of = object;
-      return view;
+      return ObjectDict(object);
     }
     if (object->kind == VariableKind::kConst || object->kind == VariableKind::kScalar) {   // (1).real, numerator
       PyObject* value = ConstValue(object);
@@ -239,13 +237,36 @@ bool Trace::InstanceLookup(Var o, PyObject* name, bool guard_absence, Var* out) 
   if (deleted || (o->kind != VariableKind::kObject && o->kind != VariableKind::kTensor) || !o->value) return true;
   PyObject* dict = InstanceDict(o->value.get());
   if (dict == nullptr) return true;
+  if (!PyModule_Check(o->value.get())) {
+    dict_owner_[dict] = o;
+    auto known = known_.find(dict);
+    if (known != known_.end() && known->second->dict_of == nullptr) {
+      if (known->second->shadow || !known->second->delta.empty()) {
+        Break("the __dict__ of an object was changed as a dict before its attributes are used");
+        return false;
+      }
+      known->second->dict_of = o;
+    }
+  }
   PyObject* value = PyDict_GetItemWithError(dict, name);
   if (value == nullptr && PyErr_Occurred() != nullptr) {
     RaiseFromPython();
     return false;
   }
   if (value != nullptr) {
-    Source s{SourceKind::kAttribute};
+    PyObject* hook = TypeLookup(o->type, TB_NAME("__getattribute__"), false);
+    PyObject* shadowing = PyModule_Check(o->value.get()) ? nullptr : TypeLookup(o->type, name, false);
+    if (shadowing != nullptr && IsDataDescriptor(shadowing)) {   // reached through __dict__ only
+      Source d(SourceKind::kAttribute, 2);
+      d.object = ObjectOf(TB_NAME("__dict__"));
+      d.operands = {o->source};
+      d.name = "__dict__";
+      Source item(SourceKind::kItem);
+      item.operands = {sources_.Intern(std::move(d)), ObjectSource(name)};
+      *out = Lazy(value, sources_.Intern(std::move(item)));
+      return true;
+    }
+    Source s(SourceKind::kAttribute, hook != nullptr && PyFunction_Check(hook) ? 3 : 0);
     s.object = ObjectOf(name);
     s.operands = {o->source};
     s.name = PyUnicode_AsUTF8(name);
@@ -262,8 +283,52 @@ bool Trace::InstanceLookup(Var o, PyObject* name, bool guard_absence, Var* out) 
   return true;
 }
 
+// A module's names are its dict, which its functions have as globals: one place for both.
+Var Trace::ObjectDict(Var object) {
+  object = Look(object);
+  if (object->kind == VariableKind::kObject) {
+    PyObject* dict = PyModule_Check(object->value.get()) ? PyModule_GetDict(object->value.get()) : InstanceDict(object->value.get());
+    if (PyModule_Check(object->value.get())) return Fixed(dict);
+    if (dict != nullptr) {
+      dict_owner_[dict] = object;
+      Source s(SourceKind::kAttribute, 2);
+      s.object = ObjectOf(TB_NAME("__dict__"));
+      s.operands = {object->source};
+      s.name = "__dict__";
+      Var v = Look(Lazy(dict, sources_.Intern(std::move(s))));
+      if (v->dict_of == nullptr) {
+        if (v->shadow || !v->delta.empty()) return Break("the __dict__ of an object was changed as a dict before its attributes are used");
+        v->dict_of = object;
+      }
+      return v;
+    }
+  }
+  Var view = New(&PyDict_Type);
+  view->dict_of = object;
+  return view;
+}
+
 Var Trace::GetAttrGeneric(Var o, PyObject* name) {
   o = Look(o);
+  if (o->kind == VariableKind::kObject && PyModule_CheckExact(o->value.get())) {
+    PyObject* descriptor = TypeLookup(o->type, name, false);
+    if (descriptor == nullptr || !IsDataDescriptor(descriptor)) {
+      PyObject* dict_object = PyModule_GetDict(o->value.get());
+      PyObject* owner = PyDict_GetItemWithError(dict_object, TB_NAME("__name__"));
+      PyObject* own = PyDict_GetItemWithError(dict_object, name);
+      if (owner != nullptr && PyUnicode_Check(owner) && strncmp(PyUnicode_AsUTF8(owner), "thirdbook", 9) == 0 && own != nullptr &&
+          (PyFunction_Check(own) || PyType_Check(own) || PyModule_Check(own) || PyCFunction_Check(own) || IsOpFunction(own))) {
+        return Fixed(own);
+      }
+      Var dict = Fixed(dict_object);
+      if (!dict->shadow) {
+        Var found = DictLookup(dict, Const(name));
+        if (found != nullptr || failure_ != Failure::kNone) return found;
+      } else if (PyObject* value = PyDict_GetItemWithError(dict->shadow.get(), name)) {
+        return FromShadow(value);
+      }
+    }
+  }
   PyTypeObject* type = o->type;
   PyObject* found = TypeLookup(type, name, false);
   Var class_write = nullptr;
@@ -401,8 +466,8 @@ Var Trace::GetAttr(Var o, PyObject* name) {
   Var v;
   if (hook != nullptr && PyFunction_Check(hook)) {
     v = Call(Fixed(hook), {o, Const(name)});
-  } else if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type && o->type->tp_getattro != PyObject_GenericGetAttr &&
-             !PyType_HasFeature(o->type, Py_TPFLAGS_HEAPTYPE) && o->type != &PyModule_Type) {
+  } else if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type && reinterpret_cast<PyDescrObject*>(hook)->d_type != &PyBaseObject_Type &&
+             reinterpret_cast<PyDescrObject*>(hook)->d_type != &PyModule_Type) {
     return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " + o->type->tp_name,
                  "this built-in type has attribute access of its own");
   } else {
@@ -453,6 +518,13 @@ bool Trace::SetAttr(Var o, PyObject* name, Var value) {
   const char* hook_name = value != nullptr ? "__setattr__" : "__delattr__";
   PyObject* hook = TypeLookup(o->type, value != nullptr ? TB_NAME("__setattr__") : TB_NAME("__delattr__"), true);
   (void)hook_name;
+  if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type) {
+    PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(hook)->d_type;
+    if (owner != &PyBaseObject_Type && owner != &PyType_Type && owner != &PyModule_Type) {
+      Break(std::string("an attribute of a ") + o->type->tp_name + " is set", "this built-in type has attribute access of its own");
+      return false;
+    }
+  }
   if (hook != nullptr && PyFunction_Check(hook)) {
     std::vector<Var> args = {o, Const(name)};
     if (value != nullptr) args.push_back(value);
@@ -475,6 +547,13 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
   if (o->kind == VariableKind::kConst || o->kind == VariableKind::kScalar) {
     Break(std::string("attribute assignment on '") + type->tp_name + "'", "built-in values have no attributes to set");
     return false;
+  }
+  if (o->kind == VariableKind::kObject && PyModule_CheckExact(o->value.get())) {
+    if (PyUnicode_Compare(name, TB_NAME("__dict__")) == 0 || PyUnicode_Compare(name, TB_NAME("__class__")) == 0) {
+      Break("a special attribute of a module is set");
+      return false;
+    }
+    return BuiltinSetItem(Fixed(PyModule_GetDict(o->value.get())), Const(name), value);
   }
   if (o->type == &PyCell_Type) {
     if (value == nullptr) {
@@ -526,6 +605,13 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
                                                       strcmp(text, "__doc__") == 0 || strcmp(text, "__module__") == 0);
     bool exception_fact = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0 && o->kind == VariableKind::kNew &&
                           (strcmp(text, "__cause__") == 0 || strcmp(text, "__suppress_context__") == 0);
+    if (value != nullptr && strcmp(text, "args") == 0 && o->kind == VariableKind::kNew &&
+        PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0) {
+      std::vector<Var> items;
+      if (!Iterate(value, &items)) return false;
+      o->items = std::move(items);
+      return true;
+    }
     if (value != nullptr && (function_name || exception_fact)) {
       NoteAttribute(o, name, value);
       return true;

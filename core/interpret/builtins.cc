@@ -256,6 +256,14 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       if (!plain || n != 1) break;
       Var v = Look(args[0]);
       if (v->kind == VariableKind::kConst || v->kind == VariableKind::kScalar) return CallPure(o, args, nullptr, true);
+      static PyObject* hash_name = PyUnicode_InternFromString("__hash__");
+      PyObject* hash_method = TypeLookup(v->type, hash_name, true);
+      if (hash_method != nullptr && PyFunction_Check(hash_method)) {
+        Var number = Call(NewMethod(Fixed(hash_method), v), {});
+        PyObject* value = number != nullptr ? ConstValue(number) : nullptr;
+        if (value == nullptr) return nullptr;
+        return ConstSteal(PyLong_FromSsize_t(PyObject_Hash(value)));
+      }
       PyRef shadow = PyRef::Steal(ElementShadow(v));
       if (!shadow) return RaiseFromPython();
       if (v->kind == VariableKind::kNew && v->type->tp_hash == PyBaseObject_Type.tp_hash) return Break("hash() of a new object", "it is made of its address");
@@ -360,9 +368,25 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
                        "use the tensor library's function of that name");
         }
       }
+      for (Var a : args) {
+        Var v = Look(a);
+        if (!IsNumberLike(v) && TryConst(v) == nullptr && !IsContainer(v) && PyType_IsSubtype(v->type, &PyTuple_Type) == 0 &&
+            !(v->kind == VariableKind::kNew && v->value)) {
+          return Break(std::string("the built-in function ") + Describe(callable) + "() is called on a '" + v->type->tp_name + "'");
+        }
+      }
       return CallReal(o, args, kwnames);
     }
     case BuiltinClass::kProtocol: {
+      if (PyCFunction_Check(o) && !args.empty()) {
+        // These ask for special methods of their own.
+        const char* name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
+        Var first = Look(args[0]);
+        if ((strcmp(name, "round") == 0 || strcmp(name, "divmod") == 0 || strcmp(name, "pow") == 0 || strcmp(name, "index") == 0) &&
+            !IsNumberLike(first)) {
+          return Break(std::string("the built-in function ") + name + "() is called on a '" + first->type->tp_name + "'");
+        }
+      }
       Var v = CallReal(o, args, kwnames);
       if (v != nullptr && v->kind == VariableKind::kNew && v->value && PyIter_Check(v->value.get()) && v->construct_callable == nullptr) {
         v->construct_callable = callable;

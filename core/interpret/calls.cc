@@ -281,6 +281,16 @@ Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kw
   SymbolicFrame frame;
   if (!BindArguments(*this, f, args, kwnames, &frame)) return nullptr;
   inlined_.push_back(FunctionName(code));
+  if (f->kind == VariableKind::kObject) {
+    Source s(SourceKind::kFunction, static_cast<int32_t>(FunctionPart::kCode));
+    s.operands = {f->source};
+    s.name = "__code__";
+    Guard g{GuardKind::kIdentity, sources_.Intern(std::move(s))};
+    g.object = ObjectOf(reinterpret_cast<PyObject*>(code));
+    g.text = "unchanged";
+    g.line = CurrentLine();
+    guards_.Add(std::move(g));
+  }
   frame.caller = current_frame();
   depth_++;
   frame_stack_.push_back(&frame);
@@ -349,7 +359,7 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
       if (strcmp(text, "__init_subclass__") == 0) return None();
     }
     if (owner == &PyType_Type && strcmp(text, "__call__") == 0) {
-      return Construct(self, std::vector<Var>(args.begin() + 1, args.end()), kwnames);
+      return Construct(self, std::vector<Var>(args.begin() + 1, args.end()), kwnames, true);
     }
     return Break(std::string("method '") + text + "' of '" + owner->tp_name + "'", "the tracer has no model of it");
   }

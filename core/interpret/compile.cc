@@ -6,6 +6,7 @@
 
 #include "interpret/emit.h"
 #include "interpret/guard_program.h"
+#include "interpret/policy.h"
 #include "interpret/record.h"
 #include "python/graph_object.h"
 #include "python/tensor_object.h"
@@ -21,11 +22,15 @@ class TracedEntry : public CacheEntry {
   TracedEntry(std::shared_ptr<GuardProgram> guards, PyRef code, std::shared_ptr<CompilationRecord> record)
       : guards_(std::move(guards)), code_(std::move(code)), record_(std::move(record)) {}
   bool Check(const FrameView& frame) override {
+    if (record_->has_writes && settings_ != CurrentReplaySettings()) return false;
     bool holds = guards_->Check(frame);
     if (holds && record_->has_writes) TracerCounters().replays++;
     return holds;
   }
-  std::string FailureReason(const FrameView& frame) override { return guards_->Explain(frame); }
+  std::string FailureReason(const FrameView& frame) override {
+    if (record_->has_writes && settings_ != CurrentReplaySettings()) return "thirdbook.config: the replay of side effects was set otherwise";
+    return guards_->Explain(frame);
+  }
   PyCodeObject* replacement() const override { return reinterpret_cast<PyCodeObject*>(code_.get()); }
   PyObject* Report() const override { return record_->ToDict(); }
 
@@ -33,6 +38,7 @@ class TracedEntry : public CacheEntry {
   std::shared_ptr<GuardProgram> guards_;
   PyRef code_;
   std::shared_ptr<CompilationRecord> record_;
+  ReplaySettings settings_ = CurrentReplaySettings();
 };
 
 bool BoolOption(const CompileOptions& options, const char* name) {
@@ -58,6 +64,11 @@ Backend BackendOption(const CompileOptions& options) {
 
 // Aliasing premises that hold for the whole trace: what was written is no other object that was reached another way.
 void AddAliasGuards(Trace& t) {
+  if (!t.graph().nodes().empty()) {
+    Guard g{GuardKind::kGlobalState, {}};
+    g.detail = (grad_enabled ? 1 : 0) + 2 * static_cast<int>(DefaultDType());
+    t.guards().Add(std::move(g));
+  }
   std::vector<Var> written;
   for (Write& w : t.writes()) {
     if (w.kind != Write::Kind::kEffect && w.target->source.defined()) written.push_back(w.target);
@@ -115,6 +126,19 @@ void RaiseUnsupported(const BreakReason& reason) {
 TraceCounters& TracerCounters() {
   static TraceCounters counters;
   return counters;
+}
+
+int Trace::UndroppableGenerator() {
+  for (Variable& v : variables_) {
+    if (v.generator == nullptr || !v.advanced || v.finished) continue;
+    const SymbolicFrame& f = *v.generator;
+    if (f.parts == nullptr || f.pc == 0) continue;
+    for (const ExceptionRegion& r : f.parts->image.regions) {
+      bool only_stop_iteration = f.parts->image.instructions[static_cast<size_t>(r.handler)].op == Opcode::CALL_INTRINSIC_1;
+      if (!only_stop_iteration && f.pc >= r.begin && f.pc < r.end) return v.step;
+    }
+  }
+  return -1;
 }
 
 RunResult Trace::RunRoot() {
@@ -182,6 +206,7 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
         current_trace = previous;
         return CompileOutcome::kError;
       }
+      if (why.at_step >= 0) step = why.at_step;
       if (trace.failure() == Failure::kRaise) {
         Var raised = trace.TakeRaised();
         step = raised->raise_step;
@@ -201,6 +226,15 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       }
       reason = why;
       break_at = step;
+      continue;
+    }
+    int undroppable = trace.UndroppableGenerator();
+    if (undroppable >= 0 && (break_at < 0 || undroppable < break_at)) {
+      current_trace = previous;
+      reason = BreakReason{};
+      reason.reason = "a generator is dropped inside a try of its own";
+      reason.explanation = "its finally or with must run when it dies";
+      break_at = undroppable;
       continue;
     }
     PyRef placeholder = PyRef::Steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
@@ -238,7 +272,12 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
         current_trace = previous;
         return skip("the graph cannot be made ready to run");
       }
-      emitter.SetGraphCallable(graph_object.get());
+      PyRef callable = GraphCallable(options.config, graph_object.get());
+      if (!callable) {
+        current_trace = previous;
+        return CompileOutcome::kError;
+      }
+      emitter.SetGraphCallable(callable.get());
       TracerCounters().graphs++;
     }
     PyRef code = PyRef::Steal(reinterpret_cast<PyObject*>(emitter.TakeCode()));
@@ -267,11 +306,14 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     }
     for (Mutation& row : trace.ledger().mutable_rows()) row.settled_at = settled;
     record->ledger = trace.ledger().rows();
+    current_trace = previous;
+    if (!ApplyPolicy(*record)) return CompileOutcome::kError;
     record->rewritten = code;
     record->roles = emitter.roles();
     auto guards = std::make_shared<GuardProgram>(trace.sources(), trace.guards().guards(), trace.objects());
     record->guards = guards;
     AddRecord(record);
+    PyErr_Clear();
     *out = std::make_unique<TracedEntry>(guards, code, record);
     current_trace = previous;
     return CompileOutcome::kCompiled;

@@ -27,7 +27,7 @@ Var Trace::MakeException(PyObject* type, std::vector<Var> args) {
   return v;
 }
 
-Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnames) {
+Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnames, bool skip_metaclass) {
   type_var = Look(type_var);
   PyTypeObject* type = reinterpret_cast<PyTypeObject*>(type_var->value.get());
   PyTypeObject* meta = Py_TYPE(type);
@@ -52,7 +52,10 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
     return Break("an enum with its own _missing_ is looked up");
   }
   PyObject* meta_call = TypeLookup(meta, call_name, true);
-  if (meta_call != nullptr && PyFunction_Check(meta_call)) {
+  if (!skip_metaclass && meta_call != nullptr && !PyFunction_Check(meta_call) && Py_TYPE(meta_call) != &PyWrapperDescr_Type) {
+    return Break(std::string("class ") + type->tp_name + " is called through an unusual metaclass");
+  }
+  if (!skip_metaclass && meta_call != nullptr && PyFunction_Check(meta_call)) {
     std::vector<Var> all = {type_var};
     all.insert(all.end(), args.begin(), args.end());
     return CallFunction(Fixed(meta_call), all, kwnames);

@@ -235,6 +235,7 @@ bool Trace::EnsureShadow(Var v) {
       refs.push_back(PyRef::Steal(a));
       values.push_back(a);
     }
+    if (base == &PySet_Type) v->log.push_back(call);
     PyRef result = PyRef::Steal(PyObject_Vectorcall(call.method, values.data(), values.size(), nullptr));
     if (!result) {
       RaiseFromPython();
@@ -305,6 +306,9 @@ bool Trace::DictOfShadow(Var view) {
       PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
       o->FindAttribute(key, &deleted);
       if (deleted) continue;
+      bool moved = false;
+      for (PyObject* name : o->reordered) moved = moved || PyUnicode_Compare(name, key) == 0;
+      if (moved) continue;
       if (!InstanceLookup(o, key, false, &value) || value == nullptr) return false;
       PyRef element = PyRef::Steal(ElementShadow(value));
       PyDict_SetItem(shadow.get(), key, element.get());
@@ -391,7 +395,14 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
       }
     }
   }
-  if (Mutates(base, text)) NoteContents(self, text, n > 1 ? Describe(args[n - 1]) : "");
+  if (Mutates(base, text)) {
+    NoteContents(self, text, n > 1 ? Describe(args[n - 1]) : "");
+    if (base == &PySet_Type && self->kind == VariableKind::kObject) {
+      DeltaCall call{descriptor, {}};
+      for (size_t i = 1; i < n; i++) call.args.push_back(Snapshot(args[i]));
+      self->log.push_back(std::move(call));
+    }
+  }
   std::vector<PyRef> refs;
   std::vector<PyObject*> values = {self->shadow.get()};
   for (size_t i = 1; i < n; i++) {
@@ -405,6 +416,18 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   if (!result || failure_ != Failure::kNone) return result ? nullptr : RaiseFromPython();
   if (result.get() == self->shadow.get()) return self;
   return FromShadow(result.get());
+}
+
+// A container's contents as they are now, in an object of their own.
+Var Trace::Snapshot(Var v) {
+  v = Look(v);
+  if (!IsContainer(v) || !v->shadow) return v;
+  PyRef copy = PyRef::Steal(PyObject_CallMethod(v->shadow.get(), "copy", nullptr));
+  if (!copy) {
+    PyErr_Clear();
+    return v;
+  }
+  return FromShadow(copy.get());
 }
 
 // ---- dicts that were there before, read without a shadow --------------------------------------------------------------------

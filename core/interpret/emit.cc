@@ -2,6 +2,7 @@
 #include "interpret/emit.h"
 
 #include "interpret/builtins.h"
+#include "interpret/policy.h"
 #include "python/tensor_object.h"
 
 namespace thirdbook {
@@ -159,8 +160,10 @@ void Emitter::Collect() {
         break;
       }
       case Write::Kind::kContents:
-        for (DeltaCall& call : w.target->delta) {
-          for (Var arg : call.args) CollectFrom(arg);
+        for (std::vector<DeltaCall>* calls : {&w.target->delta, &w.target->log}) {
+          for (DeltaCall& call : *calls) {
+            for (Var arg : call.args) CollectFrom(arg);
+          }
         }
         if (w.target->shadow) {
           PyObject* shadow = w.target->shadow.get();
@@ -380,7 +383,14 @@ void Emitter::EmitLoads(bool after_graph) {
                    (v->kind == VariableKind::kTensor && v->source.defined());
     if (!sourced || v->emitted_slot >= 0) continue;
     const Source& s = t_.sources().at(v->source);
-    if (s.kind == SourceKind::kLocal || s.kind == SourceKind::kObject || s.kind == SourceKind::kClosureCell) continue;
+    // A slot that will hold another value at the break.
+    bool overwritten = false;
+    if (s.kind == SourceKind::kLocal && t_.reached_break()) {
+      Var now = root_.locals[static_cast<size_t>(s.detail)];
+      while (now != nullptr && now->forward != nullptr) now = now->forward;
+      overwritten = now != v;
+    }
+    if (!overwritten && (s.kind == SourceKind::kLocal || s.kind == SourceKind::kObject || s.kind == SourceKind::kClosureCell)) continue;
     bool late = DependsOnGraph(v->source) || (v->kind == VariableKind::kScalar && !v->value);
     if (late != after_graph) continue;
     if (stable && !after_graph && !t_.reached_break()) continue;
@@ -467,8 +477,10 @@ bool Emitter::Run() {
   }
   Label fallback = code_.NewLabel();
   int32_t pure_end = code_.here();
-  EmitCommits();
-  if (!EmitReplay()) return false;
+  if (CurrentReplaySettings().replay) {
+    EmitCommits();
+    if (!EmitReplay()) return false;
+  }
   if (plain_return) {
     code_.SetRole(Role::kReturn);
     if (!Emit(t_.result()) || !FillPending()) return false;

@@ -84,7 +84,6 @@ class Emitter {
   bool EmitBreak();
   bool EmitContinuation(int32_t target, int32_t depth);
   bool EmitHandler(int32_t handler, int32_t depth);
-  bool FailLocal(Var v);
   int32_t UntouchedDepth() const;
   int32_t MapSlot(const Instruction& i, int32_t slot) const;
 

@@ -51,15 +51,6 @@ bool Emitter::EmitBreak() {
   for (int32_t slot = 0; slot < argument_slots_; slot++) {
     if (root_.locals[static_cast<size_t>(slot)] == nullptr) Op(Opcode::DELETE_FAST, slot);
   }
-  // Stored locals may have been arguments that other variables still name as their source.
-  for (Var v : needed_) {
-    if (v->kind == VariableKind::kNew || !v->source.defined() || v->emitted_slot >= 0) continue;
-    const Source& s = t_.sources().at(v->source);
-    if (s.kind != SourceKind::kLocal) continue;
-    Var now = s.detail < nonfree_ ? root_.locals[static_cast<size_t>(s.detail)] : nullptr;
-    while (now != nullptr && now->forward != nullptr) now = now->forward;
-    if (now != v) return FailLocal(v);
-  }
   // The stack.
   for (size_t k = 0; k < root_.stack.size(); k++) {
     ResumeItem item = k < items.size() ? items[k] : ResumeItem::kValue;
@@ -70,6 +61,19 @@ bool Emitter::EmitBreak() {
       continue;
     }
     if (!Emit(root_.stack[k]) || !FillPending()) return false;
+  }
+  // Code that lists its own locals must not see ours.
+  bool lists_locals = false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(root_.parts->names); i++) {
+    const char* name = PyUnicode_AsUTF8(PyList_GET_ITEM(root_.parts->names, i));
+    for (const char* lister : {"locals", "vars", "dir", "eval", "exec"}) lists_locals = lists_locals || strcmp(name, lister) == 0;
+  }
+  if (lists_locals) {
+    for (int32_t i = 0; i < temps_; i++) {
+      LoadConst(Py_None);
+      Op(Opcode::STORE_FAST, nonfree_ + i);
+      Op(Opcode::DELETE_FAST, nonfree_ + i);
+    }
   }
   int32_t depth = static_cast<int32_t>(root_.stack.size());
   int32_t begin = code_.here();
@@ -109,11 +113,6 @@ bool Emitter::EmitBreak() {
     if (!EmitHandler(region->handler, region->depth + (region->push_lasti ? 1 : 0) + 1)) return false;
   }
   return true;
-}
-
-bool Emitter::FailLocal(Var v) {
-  // An argument's slot is overwritten while its old value is still wanted: keep that value in a temporary from the start.
-  return Fail(-1, "an argument that was assigned anew is still reached by its old value (" + t_.Describe(v) + ")");
 }
 
 // The handler at `handler`, entered with `depth` values (the exception on top).

@@ -73,7 +73,9 @@ bool Emitter::ReplayAttribute(Write& w) {
     existed = dict && PyDict_Contains(dict.get(), w.name.get()) == 1;
   }
   PyErr_Clear();
-  if (value == nullptr || object->reordered) {
+  bool reordered = false;
+  for (PyObject* name : object->reordered) reordered = reordered || PyUnicode_Compare(name, w.name.get()) == 0;
+  if (value == nullptr || reordered) {
     if (existed) {
       static PyObject* delattr_name = PyUnicode_InternFromString("__delattr__");
       PyObject* hook = t_.TypeLookup(object->type, delattr_name, false);
@@ -250,6 +252,18 @@ bool Emitter::ReplayShadow(Var v) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(before); i++) old_items.push_back(PyTuple_GET_ITEM(before, i));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(now.get()); i++) new_items.push_back(PyTuple_GET_ITEM(now.get(), i));
   keep_.push_back(now);
+  if (base == &PySet_Type && !v->log.empty()) {
+    for (DeltaCall& entry : v->log) {
+      LoadConst(entry.method);
+      if (!Emit(v)) return false;
+      for (Var arg : entry.args) {
+        if (!Emit(arg)) return false;
+      }
+      Op(Opcode::CALL, static_cast<int32_t>(entry.args.size()));
+      Op(Opcode::POP_TOP);
+    }
+    return true;
+  }
   if (base == &PySet_Type) {
     std::vector<PyObject*> removed, added;
     for (PyObject* o : old_items) {

@@ -186,7 +186,7 @@ bool GuardProgram::Holds(Guard& g) {
     version = type->tp_version_tag;
     return true;
   }
-  if (g.kind == GuardKind::kGlobalState) return g.detail == (grad_enabled ? 1 : 0);
+  if (g.kind == GuardKind::kGlobalState) return g.detail == (grad_enabled ? 1 : 0) + 2 * static_cast<int>(DefaultDType());
   PyObject* v = Evaluate(g.source);
   if (v == nullptr) return false;
   switch (g.kind) {
@@ -259,6 +259,7 @@ int GuardProgram::FirstFailure(const FrameView& frame) {
 std::string GuardProgram::Text(const Guard& g) const {
   std::string text;
   if (g.kind == GuardKind::kTypeLookup) return g.text;
+  if (g.kind == GuardKind::kGlobalState) return "gradients and the default dtype as they were";
   text = sources_.Print(g.source);
   switch (g.kind) {
     case GuardKind::kType: return "type(" + text + ") is " + g.text;
@@ -278,7 +279,7 @@ std::string GuardProgram::Text(const Guard& g) const {
     case GuardKind::kDistinct: return text + " is not " + sources_.Print(g.other);
     case GuardKind::kStorage: return text + " shares no memory with " + sources_.Print(g.other);
     case GuardKind::kEmptyCell: return text + " is empty";
-    case GuardKind::kGlobalState: return "gradients are " + std::string(g.detail != 0 ? "on" : "off");
+    case GuardKind::kGlobalState: return "gradients and the default dtype as they were";
     default: return text + " " + g.text;
   }
 }
@@ -308,6 +309,18 @@ std::string GuardProgram::Explain(const FrameView& frame) {
       PyErr_Clear();
     } else {
       value = std::string("another ") + Py_TYPE(now)->tp_name;
+    }
+    // Of an expression, the values it is made of.
+    const Source& s = sources_.at(g.source);
+    if (now != nullptr && (s.kind == SourceKind::kCompare || s.kind == SourceKind::kBinary || s.kind == SourceKind::kContains)) {
+      for (SourceId operand : s.operands) {
+        if (sources_.at(operand).kind == SourceKind::kObject) continue;
+        PyObject* part = Evaluate(operand);
+        if (part == nullptr || !(PyLong_CheckExact(part) || PyFloat_CheckExact(part) || PyUnicode_CheckExact(part))) continue;
+        PyRef repr = PyRef::Steal(PyObject_Repr(part));
+        if (repr) value += ", " + sources_.Print(operand) + " = " + PyUnicode_AsUTF8(repr.get());
+        PyErr_Clear();
+      }
     }
     for (int32_t id : touched_) Py_CLEAR(values_[static_cast<size_t>(id)]);
     touched_.clear();

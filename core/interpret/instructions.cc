@@ -174,7 +174,13 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
         v = t_.Look(v);
         if (PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) == 0) return Push(v);
         PyRef text = PyRef::Steal(PyUnicode_FromString("generator raised StopIteration"));
-        return Push(t_.MakeException(PyExc_RuntimeError, {t_.Const(text.get())}));
+        Var error = t_.MakeException(PyExc_RuntimeError, {t_.Const(text.get())});
+        static PyObject* cause_name = PyUnicode_InternFromString("__cause__");
+        static PyObject* suppress_name = PyUnicode_InternFromString("__suppress_context__");
+        t_.NoteAttribute(error, cause_name, v);
+        t_.NoteAttribute(error, suppress_name, t_.Bool(true));
+        error->context = v;
+        return Push(error);
       }
       if (arg == 5) return Push(t_.UnaryOp(kUnaryPositive, v));
       if (arg == 6) {

@@ -206,7 +206,10 @@ Var Trace::Contains(Var container, Var item) {
 
 Var Trace::Length(Var v) {
   v = Look(v);
-  if (v->kind == VariableKind::kConst) return ConstSteal(PyLong_FromSsize_t(PyObject_Size(v->value.get())));
+  if (v->kind == VariableKind::kConst) {
+    Py_ssize_t n = PyObject_Size(v->value.get());
+    return n < 0 ? RaiseFromPython() : ConstSteal(PyLong_FromSsize_t(n));
+  }
   if (v->kind == VariableKind::kScalar) {
     static PyObject* len = PyDict_GetItemString(PyEval_GetBuiltins(), "len");
     return CallPure(len, {v}, nullptr, true);
@@ -296,18 +299,8 @@ Var Trace::GetIter(Var object) {
     PyObject* item_method = TypeLookup(v->type, getitem, true);
     if (item_method != nullptr && PyFunction_Check(item_method)) {
       // The old sequence protocol: 0, 1, 2... until IndexError.
-      PyRef list = PyRef::Steal(PyList_New(0));
-      for (Py_ssize_t i = 0; i < 10000; i++) {
-        Var item = GetItem(v, ConstSteal(PyLong_FromSsize_t(i)));
-        if (item == nullptr) {
-          if (!RaisedMatches(PyExc_IndexError) && !RaisedMatches(PyExc_StopIteration)) return nullptr;
-          ClearFailure();
-          return RealIterator(*this, PyObject_GetIter(list.get()));
-        }
-        PyRef element = PyRef::Steal(ElementShadow(item));
-        PyList_Append(list.get(), element.get());
-      }
-      return Break("an endless sequence is iterated");
+      PyRef proxy = PyRef::Steal(MakeProxy(v));
+      return RealIterator(*this, PySeqIter_New(proxy.get()));
     }
     if (item_method == nullptr) return RaiseNew(PyExc_TypeError, std::string("'") + v->type->tp_name + "' object is not iterable");
   }

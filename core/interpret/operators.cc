@@ -148,6 +148,15 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
       Var r = CallMethodDescriptor(extend, {a, b}, nullptr);
       return r == nullptr ? nullptr : a;
     }
+    if (in_place && ca == &PySet_Type && cb != nullptr && PyType_IsSubtype(cb, &PyDict_Type) == 0) {
+      PyRef method = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PySet_Type), kInPlaceMethod[base]));
+      if (method) {
+        keep_alive_.push_back(method);
+        Var r = CallMethodDescriptor(method.get(), {a, b}, nullptr);
+        if (r == nullptr || !Look(r)->IsConst(Py_NotImplemented)) return r;
+      }
+      PyErr_Clear();
+    }
     if (in_place && !EnsureShadow(a)) return nullptr;
     PyRef x, y;
     if (ca != nullptr) {
@@ -267,6 +276,7 @@ Var Trace::UnaryOp(int code, Var v) {
 
 Var Trace::IsSame(Var left, Var right) {
   Var a = Look(left), b = Look(right);
+  if (a->dict_of != nullptr && b->dict_of != nullptr && Look(a->dict_of) == Look(b->dict_of)) return Bool(true);
   if (a == b) {
     return Bool(true);
   }

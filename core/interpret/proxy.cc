@@ -107,13 +107,10 @@ Py_hash_t Hash(PyObject* o) {
   if (v->kind == VariableKind::kObject && (PyType_Check(v->value.get()) || PyFunction_Check(v->value.get()) || PyCFunction_Check(v->value.get()))) {
     return PyObject_Hash(v->value.get());
   }
-  Var result = t.CallMethod(v, "__hash__", {});
-  PyObject* value = result != nullptr ? t.ConstValue(result) : nullptr;
-  if (value == nullptr) {
-    t.FailureToPython();
-    return -1;
-  }
-  return PyObject_Hash(value);   // of an int: as the slot wrapper of CPython reduces it
+  if (v->kind == VariableKind::kObject && strcmp(Py_TYPE(v->type)->tp_name, "EnumType") == 0) return PyObject_Hash(v->value.get());
+  t.Break(std::string("a '") + v->type->tp_name + "' is hashed by a container", "its __hash__ is user code, which the container may call again at replay");
+  t.FailureToPython();
+  return -1;
 }
 
 PyObject* Iter(PyObject* o) {
@@ -133,6 +130,11 @@ PyObject* Subscript(PyObject* o, PyObject* key) {
   if (!Ready()) return nullptr;
   Var k = Of(key);
   return Give(k != nullptr ? current_trace->GetItem(Of(o), k) : nullptr);
+}
+
+PyObject* SequenceItem(PyObject* o, Py_ssize_t i) {
+  PyRef index = PyRef::Steal(PyLong_FromSsize_t(i));
+  return Subscript(o, index.get());
 }
 
 int AssignSubscript(PyObject* o, PyObject* key, PyObject* value) {
@@ -261,6 +263,7 @@ PyType_Slot proxy_slots[] = {
     {Py_tp_repr, Slot(ReprProxy)},
     {Py_tp_str, Slot(StrProxy)},
     {Py_mp_subscript, Slot(Subscript)},
+    {Py_sq_item, Slot(SequenceItem)},
     {Py_mp_ass_subscript, Slot(AssignSubscript)},
     {Py_mp_length, Slot(MappingLength)},
     {Py_sq_contains, Slot(ContainsItem)},

@@ -2,6 +2,7 @@
 #include "interpret/record.h"
 
 #include "interpret/compile.h"
+#include "interpret/policy.h"
 #include "kernel/executable.h"
 #include "python/graph_object.h"
 
@@ -10,13 +11,16 @@ namespace thirdbook {
 namespace {
 
 std::vector<std::shared_ptr<CompilationRecord>>& Records() {
-  static std::vector<std::shared_ptr<CompilationRecord>>& records = *new std::vector<std::shared_ptr<CompilationRecord>>();
+  static std::vector<std::shared_ptr<CompilationRecord>>& records =
+      *new std::vector<std::shared_ptr<CompilationRecord>>();
   return records;
 }
 int next_id = 1;
 
 // Small builders of plain data; each takes over the reference it is given.
-PyObject* Text(const std::string& s) { return PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace"); }
+PyObject* Text(const std::string& s) {
+  return PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace");
+}
 PyObject* Int(int64_t i) { return PyLong_FromLongLong(i); }
 PyObject* LineOrNone(int line) { return line > 0 ? Int(line) : Py_NewRef(Py_None); }
 PyObject* ColumnOrNone(int column) { return column >= 0 ? Int(column) : Py_NewRef(Py_None); }
@@ -143,8 +147,8 @@ PyObject* CodeDict(PyObject* code_object, const std::vector<Role>* roles) {
       repr = "to " + std::to_string(i.arg);
     } else if (i.op == Opcode::LOAD_CONST) {
       PyObject* constant = PyList_GET_ITEM(parts->consts, i.arg);
-      bool plain = constant == Py_None || PyLong_CheckExact(constant) || PyFloat_CheckExact(constant) || PyUnicode_CheckExact(constant) ||
-                   PyBool_Check(constant);
+      bool plain = constant == Py_None || PyLong_CheckExact(constant) || PyFloat_CheckExact(constant) ||
+                   PyUnicode_CheckExact(constant) || PyBool_Check(constant);
       if (plain) {
         PyRef r = PyRef::Steal(PyObject_Repr(constant));
         repr = name_of(r.get());
@@ -168,11 +172,12 @@ PyObject* CodeDict(PyObject* code_object, const std::vector<Role>* roles) {
       repr = name_of(PyList_GET_ITEM(parts->names, i.arg >> 1));
     } else if (i.op == Opcode::LOAD_SUPER_ATTR) {
       repr = name_of(PyList_GET_ITEM(parts->names, i.arg >> 2));
-    } else if (i.op == Opcode::STORE_ATTR || i.op == Opcode::DELETE_ATTR || i.op == Opcode::STORE_GLOBAL || i.op == Opcode::IMPORT_NAME ||
-               i.op == Opcode::IMPORT_FROM) {
+    } else if (i.op == Opcode::STORE_ATTR || i.op == Opcode::DELETE_ATTR || i.op == Opcode::STORE_GLOBAL ||
+               i.op == Opcode::IMPORT_NAME || i.op == Opcode::IMPORT_FROM) {
       repr = name_of(PyList_GET_ITEM(parts->names, i.arg));
     } else if ((flags & opcode_flag::kLocalPair) != 0) {
-      repr = name_of(parts->locals[static_cast<size_t>(i.arg >> 4)]) + ", " + name_of(parts->locals[static_cast<size_t>(i.arg & 15)]);
+      repr = name_of(parts->locals[static_cast<size_t>(i.arg >> 4)]) + ", " +
+             name_of(parts->locals[static_cast<size_t>(i.arg & 15)]);
     } else if ((flags & (opcode_flag::kLocal | opcode_flag::kCell)) != 0) {
       repr = name_of(parts->locals[static_cast<size_t>(i.arg)]);
     } else if (i.op == Opcode::BINARY_OP) {
@@ -194,7 +199,8 @@ PyObject* CodeDict(PyObject* code_object, const std::vector<Role>* roles) {
     Set(row, "role", role.empty() ? Py_NewRef(Py_None) : Text(role));
     Append(list, row);
     char line[256];
-    std::snprintf(line, sizeof line, "%4d  %-8s %-34s %s\n", static_cast<int>(n), role.c_str(), OpcodeName(i.op), repr.c_str());
+    std::snprintf(line, sizeof line, "%4d  %-8s %-34s %s\n", static_cast<int>(n), role.c_str(),
+                  OpcodeName(i.op), repr.c_str());
     text += line;
   }
   Set(d, "text", Text(text));
@@ -212,6 +218,25 @@ CompilationRecord::CompilationRecord(const FrameView& frame) {
   file = PyUnicode_AsUTF8(frame.code->co_filename);
   line = frame.code->co_firstlineno;
   trigger = origin != nullptr ? "resume" : "call";
+}
+
+PyObject* CompilationRecord::LedgerRows() const {
+  PyObject* rows = PyList_New(0);
+  for (const Mutation& m : ledger) {
+    PyObject* row = PyDict_New();
+    Set(row, "order", Int(m.order));
+    Set(row, "kind", Text(MutationKindText(m.kind)));
+    Set(row, "source", Text(m.source));
+    Set(row, "operation", Text(m.operation));
+    if (!m.before.empty()) Set(row, "before", Text(m.before));
+    Set(row, "after", Text(m.after));
+    PyObject* sites = PyList_New(0);
+    for (const Site& s : m.sites) Append(sites, SiteDict(s));
+    Set(row, "sites", sites);
+    Set(row, "settledAt", Text(m.settled_at));
+    Append(rows, row);
+  }
+  return rows;
 }
 
 PyObject* CompilationRecord::ToDict() const {
@@ -238,22 +263,7 @@ PyObject* CompilationRecord::ToDict() const {
     }
   }
   Set(d, "guards", guard_list);
-  PyObject* rows = PyList_New(0);
-  for (const Mutation& m : ledger) {
-    PyObject* row = PyDict_New();
-    Set(row, "order", Int(m.order));
-    Set(row, "kind", Text(MutationKindText(m.kind)));
-    Set(row, "source", Text(m.source));
-    Set(row, "operation", Text(m.operation));
-    if (!m.before.empty()) Set(row, "before", Text(m.before));
-    Set(row, "after", Text(m.after));
-    PyObject* sites = PyList_New(0);
-    for (const Site& s : m.sites) Append(sites, SiteDict(s));
-    Set(row, "sites", sites);
-    Set(row, "settledAt", Text(m.settled_at));
-    Append(rows, row);
-  }
-  Set(d, "ledger", rows);
+  Set(d, "ledger", LedgerRows());
   PyObject* break_list = PyList_New(0);
   auto add_break = [&](const BreakReason& b) {
     PyObject* row = PyDict_New();
@@ -264,7 +274,8 @@ PyObject* CompilationRecord::ToDict() const {
     Set(row, "line", LineOrNone(b.stack.empty() ? line : b.stack.back().line));
     PyObject* stack = PyList_New(0);
     for (size_t i = 0; i < b.stack.size(); i++) {
-      Append(stack, Text(b.functions[i] + " (" + b.stack[i].file + ":" + std::to_string(b.stack[i].line) + ")"));
+      Append(stack,
+             Text(b.functions[i] + " (" + b.stack[i].file + ":" + std::to_string(b.stack[i].line) + ")"));
     }
     Set(row, "stack", stack);
     Append(break_list, row);
@@ -309,7 +320,8 @@ static PyObject* ResetRecords(PyObject*, PyObject*) {
 
 static PyObject* GetTracerCounters(PyObject*, PyObject*) {
   const TraceCounters& c = TracerCounters();
-  return Py_BuildValue("{sKsKsK}", "graphs", static_cast<unsigned long long>(c.graphs), "breaks", static_cast<unsigned long long>(c.breaks), "replays",
+  return Py_BuildValue("{sKsKsK}", "graphs", static_cast<unsigned long long>(c.graphs), "breaks",
+                       static_cast<unsigned long long>(c.breaks), "replays",
                        static_cast<unsigned long long>(c.replays));
 }
 
@@ -318,13 +330,17 @@ static PyObject* IsCompilingFunction(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 
 bool InitRecords(PyObject* module) {
   static PyMethodDef methods[] = {
-      {"_records", GetRecords, METH_NOARGS, "The compilations since the last reset, after the report schema."},
+      {"_records", GetRecords, METH_NOARGS,
+       "The compilations since the last reset, after the report schema."},
       {"_reset_records", ResetRecords, METH_NOARGS, "Forgets them."},
       {"_tracer_counters", GetTracerCounters, METH_NOARGS, "graphs, breaks, replays."},
-      {"graph_break", GraphBreakFunction, METH_NOARGS, "graph_break()\n\nInside a compiled function: the graph ends here and goes on after it. Elsewhere: nothing."},
-      {"is_compiling", IsCompilingFunction, METH_NOARGS, "is_compiling()\n\nTrue inside a compiled function, else False."},
+      {"graph_break", GraphBreakFunction, METH_NOARGS,
+       "graph_break()\n\nInside a compiled function: the graph ends here and goes on after it. Elsewhere: "
+       "nothing."},
+      {"is_compiling", IsCompilingFunction, METH_NOARGS,
+       "is_compiling()\n\nTrue inside a compiled function, else False."},
       {nullptr, nullptr, 0, nullptr}};
-  return PyModule_AddFunctions(module, methods) == 0;
+  return PyModule_AddFunctions(module, methods) == 0 && InitPolicy(module);
 }
 
 }  // namespace thirdbook

@@ -15,7 +15,8 @@ namespace thirdbook {
 
 struct CompilationRecord {
   explicit CompilationRecord(const FrameView& frame);
-  PyObject* ToDict() const;   // new reference
+  PyObject* ToDict() const;      // new reference
+  PyObject* LedgerRows() const;  // its "ledger"; new reference
 
   int id = 0;
   PyRef original, rewritten, graph_object;
@@ -29,6 +30,6 @@ struct CompilationRecord {
 };
 
 void AddRecord(std::shared_ptr<CompilationRecord> record);
-bool InitRecords(PyObject* module);   // _records(), _reset_records(), _tracer_counters()
+bool InitRecords(PyObject* module);  // _records(), _reset_records(), _tracer_counters()
 
 }  // namespace thirdbook

@@ -29,6 +29,7 @@ RunResult Trace::Run(SymbolicFrame& frame) {
     } else {
       step = interpreter.Execute(instruction);
     }
+    if (failure_ != Failure::kNone && step != Step::kFailed) step = Step::kFailed;   // looking at a value found a break
     switch (step) {
       case Step::kNext: frame.pc++; break;
       case Step::kJumped: break;

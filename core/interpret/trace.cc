@@ -228,6 +228,11 @@ Var Trace::LookAtObject(Var v) {
   existing_.push_back(v);
   if (IsTensor(o)) {
     const Tensor& tensor = AsTensor(o);
+    for (TensorBase* base : WrittenInputs()) {
+      if (AsTensor(base->input->value.get()).storage() == tensor.storage()) {
+        Break("a tensor is read that shares memory with one that was written", "the order of reads and writes is kept by running this call as it is");
+      }
+    }
     Guard g{GuardKind::kTensor, v->source, {}};
     g.object = ObjectOf(reinterpret_cast<PyObject*>(Py_TYPE(o)));
     g.meta = tensor.meta();
@@ -244,6 +249,8 @@ Var Trace::LookAtObject(Var v) {
     return v;
   }
   v->kind = VariableKind::kObject;
+  auto owner = dict_owner_.find(o);
+  if (owner != dict_owner_.end()) v->dict_of = owner->second;
   bool by_identity = PyType_Check(o) || PyModule_Check(o) || PyCFunction_Check(o) || PyFunction_Check(o) ||
                      Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type ||
                      Py_TYPE(o) == &PyMemberDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type || IsOpFunction(o) ||
@@ -338,8 +345,10 @@ Var Trace::FromShadow(PyObject* o) {
   }
   auto it = shadows_.find(o);
   if (it != shadows_.end()) return it->second;
-  if (IsConstant(o)) return Const(o);
-  if (PyTuple_CheckExact(o)) {
+  auto constant = consts_.find(o);
+  if (constant != consts_.end()) return constant->second;
+  if (IsConstant(o) && !(PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) > 0)) return Const(o);
+  if (PyTuple_CheckExact(o)) {   // a tuple that was just made: each call makes its own
     std::vector<Var> items;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
       Var item = FromShadow(PyTuple_GET_ITEM(o, i));

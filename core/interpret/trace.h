@@ -46,6 +46,7 @@ struct BreakReason {
   std::vector<Site> stack;                 // user frames, root first
   std::vector<std::string> functions;      // their names
   bool leaves_by_exception = false;        // not a graph break: the exception is raised by the real instruction
+  int at_step = -1;                        // break before this root step instead of the current one
   bool skip_frame = false;                 // cannot resume: the whole frame runs as it is
 };
 
@@ -146,7 +147,10 @@ class Trace {
   Var CallFunction(Var function, const std::vector<Var>& args, PyObject* kwnames);
   Var CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& args, PyObject* kwnames);
   Var CallMethod(Var object, const char* name, const std::vector<Var>& args);
-  Var Construct(Var type, const std::vector<Var>& args, PyObject* kwnames);
+  Var Construct(Var type, const std::vector<Var>& args, PyObject* kwnames, bool skip_metaclass = false);
+  // A started generator that is about to be dropped inside a `try` of its own: its creation step, or -1.
+  int UndroppableGenerator();
+  Var ObjectDict(Var object);                       // its __dict__ as a mapping
   Var BinaryOp(int code, Var a, Var b);             // NB_*, in-place forms and subscription included
   Var UnaryOp(int code, Var a);
   Var Compare(int op, Var a, Var b);
@@ -206,6 +210,7 @@ class Trace {
   Var DictOfMethod(Var view, const char* name, const std::vector<Var>& args, PyObject* kwnames);
 
   // --- writes ---
+  Var Snapshot(Var container);
   bool EnsureShadow(Var container);                 // contents become a shadow (guards length, keys...)
   bool IsContainer(Var v);
   void NoteContents(Var container, const std::string& operation, const std::string& after);
@@ -264,6 +269,7 @@ class Trace {
   std::unordered_map<PyObject*, Var> shadows_;      // raw containers that stand in shadows
   std::unordered_map<PyObject*, Var> consts_;
   std::unordered_map<int32_t, Var> by_source_;
+  std::unordered_map<PyObject*, Var> dict_owner_;   // __dict__ of an object that was looked at
   std::vector<Var> existing_;
   std::vector<std::string> inlined_;
   std::vector<PyRef> keep_alive_;

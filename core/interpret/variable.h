@@ -74,6 +74,7 @@ struct Variable {
   PyRef shadow;                        // container contents: a real list/dict/set/deque... of constants and handles
   PyRef initial;                       // Object: the shadow's elements when it was made (tuple)
   std::vector<DeltaCall> delta;        // Object whose contents were only added to
+  std::vector<DeltaCall> log;          // Object of type set: every change, since the order of a set is its history
   std::vector<std::pair<PyRef, Var>> attributes;   // written ones in order; null Var: deleted
   std::unique_ptr<FunctionState> function;
   std::unique_ptr<SymbolicFrame> generator;
@@ -81,7 +82,7 @@ struct Variable {
   Var construct_callable = nullptr;    // New, opaque: how to make it again when it escapes untouched
   std::vector<Var> construct_args;
   std::vector<std::pair<PyRef, Var>> construct_kwargs;
-  bool reordered = false;              // attributes: one was deleted and stored again
+  std::vector<PyObject*> reordered;    // attributes that were deleted and stored again (names; the pairs own them)
   bool advanced = false;               // an iterator that has been moved
   bool finished = false;               // a generator that has ended
   bool raised = false;                 // an exception that was raised

@@ -73,8 +73,17 @@ void Trace::NoteAttribute(Var object, PyObject* name, Var value) {
             break;
           }
         }
+        object->reordered.push_back(entry.first.get());
         object->attributes.push_back(std::move(entry));
-        object->reordered = true;
+        // Its replay comes now, not where it was first written.
+        for (size_t i = 0; i < writes_.size(); i++) {
+          if (writes_[i].kind == Write::Kind::kAttribute && writes_[i].target == object && PyUnicode_Compare(writes_[i].name.get(), name) == 0) {
+            Write moved = writes_[i];
+            writes_.erase(writes_.begin() + static_cast<long>(i));
+            writes_.push_back(std::move(moved));
+            break;
+          }
+        }
       }
       break;
     }
