@@ -4,6 +4,7 @@
 #include <new>
 
 #include "kernel/engine.h"
+#include "python/fault_injection.h"
 #include "python/py_ref.h"
 #include "python/tensor_internal.h"
 #include "python/tensor_object.h"
@@ -14,7 +15,8 @@ namespace thirdbook {
 
 namespace {
 
-// Numbers given at a call are written into tensors that the graph object keeps: a call with numbers allocates nothing for them.
+// Numbers given at a call are written into tensors that the graph object keeps: a call with numbers allocates
+// nothing for them.
 struct Scalar {
   Tensor tensor;
 };
@@ -31,15 +33,18 @@ PyTypeObject* graph_type = nullptr;
 
 template <typename T>
 const Tensor* PutNumber(Scalar* scalar, DType dtype, T value, Tensor (*make)(T)) {
-  if (!scalar->tensor.defined() || scalar->tensor.dtype() != dtype) scalar->tensor = make(value);
-  else *scalar->tensor.data<T>() = value;
+  if (!scalar->tensor.defined() || scalar->tensor.dtype() != dtype)
+    scalar->tensor = make(value);
+  else
+    *scalar->tensor.data<T>() = value;
   return &scalar->tensor;
 }
 
 // The tensor for one argument: the object's own, or one in `scalar`. NULL with an exception set.
 const Tensor* ToTensor(PyObject* o, Scalar* scalar) {
   if (IsTensor(o)) return &AsTensor(o);
-  if (PyFloat_CheckExact(o)) return PutNumber(scalar, DType::kFloat64, PyFloat_AS_DOUBLE(o), Tensor::WeakFloat);
+  if (PyFloat_CheckExact(o))
+    return PutNumber(scalar, DType::kFloat64, PyFloat_AS_DOUBLE(o), Tensor::WeakFloat);
   if (PyBool_Check(o)) return PutNumber(scalar, DType::kBool, o == Py_True, Tensor::WeakBool);
   if (PyLong_Check(o)) {
     const long long value = PyLong_AsLongLong(o);
@@ -55,7 +60,9 @@ const Tensor* ToTensor(PyObject* o, Scalar* scalar) {
 constexpr size_t kInline = 16;  // inputs for which no memory is taken
 
 Status RunGraph(GraphObject* g, const Tensor* const* inputs, size_t n, std::vector<Tensor>* outputs) {
+  FaultScope faults;
   if (g->executable != nullptr) return g->executable->RunInto(inputs, n, outputs);
+  if (DispatchFault()) return RuntimeError("a graph's run was refused");
   std::vector<Tensor> copies;
   for (size_t i = 0; i < n; i++) copies.push_back(*inputs[i]);
   TB_ASSIGN_OR_RETURN(*outputs, RunReference(*g->graph, copies));
@@ -85,7 +92,8 @@ PyObject* CallGraph(PyObject* self, PyObject* const* args, size_t nargsf, PyObje
   std::vector<Tensor> outputs;
   const Status status = RunGraph(g, inputs, n, &outputs);
   for (size_t i = 0; i < n; i++) {
-    if (inputs[i] == &(*g->scalars)[i].tensor && IsArray(args[i])) (*g->scalars)[i].tensor = Tensor();  // lets the array go
+    if (inputs[i] == &(*g->scalars)[i].tensor && IsArray(args[i]))
+      (*g->scalars)[i].tensor = Tensor();  // lets the array go
   }
   if (!status.ok()) {
     if (g->random) DefaultGenerator() = saved;
@@ -128,6 +136,10 @@ PyObject* Commit(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return status.ok() ? Py_NewRef(Py_None) : RaiseStatus(status);
 }
 
+PyObject* OutputCount(PyObject* self, void*) {
+  return PyLong_FromSize_t(reinterpret_cast<GraphObject*>(self)->graph->outputs().size());
+}
+
 template <typename F>
 void* Slot(F* f) {
   return reinterpret_cast<void*>(f);
@@ -135,16 +147,17 @@ void* Slot(F* f) {
 
 PyMemberDef graph_members[] = {
     {"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(GraphObject, vectorcall), Py_READONLY, nullptr}, {}};
-PyType_Slot graph_slots[] = {{Py_tp_dealloc, Slot(Dealloc)},
-                             {Py_tp_repr, Slot(ReprGraph)},
-                             {Py_tp_call, Slot(PyVectorcall_Call)},
-                             {Py_tp_members, graph_members},
-                             {0, nullptr}};
+PyGetSetDef graph_getset[] = {
+    {"output_count", OutputCount, nullptr, "How many tensors a call gives.", nullptr}, {}};
+PyType_Slot graph_slots[] = {{Py_tp_dealloc, Slot(Dealloc)},        {Py_tp_repr, Slot(ReprGraph)},
+                             {Py_tp_call, Slot(PyVectorcall_Call)}, {Py_tp_members, graph_members},
+                             {Py_tp_getset, graph_getset},          {0, nullptr}};
 PyType_Spec graph_spec = {"thirdbook._core.CompiledGraph", sizeof(GraphObject), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                           graph_slots};
 
-// _register_engine(instantiate, relaxed): the table index of (bytes, size) -> table index; see _kernel_bridge.py.
+// _register_engine(instantiate, relaxed): the table index of (bytes, size) -> table index; see
+// _kernel_bridge.py.
 PyObject* RegisterEngine(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != 2) {
     PyErr_SetString(PyExc_TypeError, "_register_engine takes two arguments");
@@ -162,16 +175,9 @@ PyObject* RegisterEngine(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   SetEngine(engine);
   Py_RETURN_NONE;
 }
-PyObject* EngineRegistered(PyObject*, PyObject*) { return PyBool_FromLong(CurrentEngine().instantiate != nullptr); }
-
-// _kernel_fault(nth), _dispatch_fault(nth): see kernel/engine.h.
-PyObject* Fault(PyObject* nth, int (*arm)(int)) {
-  const long value = PyLong_AsLong(nth);
-  if (value == -1 && PyErr_Occurred() != nullptr) return nullptr;
-  return PyLong_FromLong(arm(static_cast<int>(value)));
+PyObject* EngineRegistered(PyObject*, PyObject*) {
+  return PyBool_FromLong(CurrentEngine().instantiate != nullptr);
 }
-PyObject* KernelFault(PyObject*, PyObject* nth) { return Fault(nth, SetInstantiationFault); }
-PyObject* StepFault(PyObject*, PyObject* nth) { return Fault(nth, SetDispatchFault); }
 
 template <typename F>
 PyCFunction Method(F* f) {
@@ -180,10 +186,9 @@ PyCFunction Method(F* f) {
 
 PyMethodDef kMethods[] = {
     {"_commit", Method(Commit), METH_FASTCALL, "Writes a graph's final value into an input."},
-    {"_register_engine", Method(RegisterEngine), METH_FASTCALL, "Sets the function that instantiates kernels."},
+    {"_register_engine", Method(RegisterEngine), METH_FASTCALL,
+     "Sets the function that instantiates kernels."},
     {"_engine_registered", EngineRegistered, METH_NOARGS, "Whether kernels can be instantiated."},
-    {"_kernel_fault", KernelFault, METH_O, "Lets the n-th instantiation from now fail; gives the count so far."},
-    {"_dispatch_fault", StepFault, METH_O, "Lets the n-th step from now fail; gives the count so far."},
     {nullptr, nullptr, 0, nullptr}};
 
 // Connects the engine before the first kernel is made; where that fails, kernels are interpreted.
@@ -204,12 +209,17 @@ PyObject* MakeGraphObject(Graph graph, Backend backend) {
   bool random = false;
   for (const Node& node : graph.nodes()) random = random || Info(node.op).op_class == OpClass::kRandom;
   if (backend != Backend::kReference) ConnectEngine();
-  Result<std::unique_ptr<Executable>> executable = CompileGraph(graph, backend);
-  if (!executable.ok()) return RaiseStatus(executable.status());
+  // Where no executable can be made the graph runs node by node: slower, and the same.
+  std::unique_ptr<Executable> executable;
+  if (!MakingFault()) {
+    FaultScope faults;
+    Result<std::unique_ptr<Executable>> made = CompileGraph(graph, backend);
+    if (made.ok()) executable = std::move(*made);
+  }
   GraphObject* g = PyObject_New(GraphObject, graph_type);
   if (g == nullptr) return nullptr;
   g->vectorcall = CallGraph;
-  g->executable = executable->release();
+  g->executable = executable.release();
   g->random = random;
   g->scalars = new std::vector<Scalar>(graph.inputs().size());
   g->graph = new Graph(std::move(graph));
@@ -225,7 +235,7 @@ Executable* ExecutableOf(PyObject* object) {
 
 bool InitGraphObject(PyObject* module) {
   graph_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&graph_spec));
-  return graph_type != nullptr && PyModule_AddFunctions(module, kMethods) == 0;
+  return graph_type != nullptr && PyModule_AddFunctions(module, kMethods) == 0 && InitFaultInjection(module);
 }
 
 }  // namespace thirdbook

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import weakref
 from collections.abc import Mapping
 
 from . import _core
@@ -63,6 +64,11 @@ class Config:
         if name == "side_effect_replay_policy" and value not in POLICIES:
             raise ValueError(f"unknown policy {value!r}; there are {', '.join(POLICIES)}")
         self.__dict__[name] = value
+        if name in ("side_effect_replay_policy", "replay_side_effects"):
+            self._tell()
+
+    def _tell(self):
+        _core._set_policy(POLICIES.index(self.side_effect_replay_policy), bool(self.replay_side_effects))
 
     def patch(self, **changes):
         """A context manager (and decorator) under which the named settings have other values."""
@@ -70,6 +76,7 @@ class Config:
 
     def reset(self):
         self.__dict__.update(self._defaults)
+        self._tell()
 
 
 @contextlib.contextmanager
@@ -90,7 +97,7 @@ config = Config()
 class _Options:
     """What one way of calling compile() asks for. Equal options are one object, so that they share compilations."""
 
-    __slots__ = ("backend", "dynamic", "fullgraph", "verify")
+    __slots__ = ("__weakref__", "backend", "dynamic", "fullgraph", "verify")
 
     def __init__(self, backend, fullgraph, dynamic, verify):
         self.backend = backend
@@ -103,7 +110,8 @@ class _Options:
         return config.recompile_limit
 
 
-_interned: dict[tuple, _Options] = {}
+# Weak values: options that hold a backend function of the user's go with the last function compiled with them.
+_interned: weakref.WeakValueDictionary[tuple, _Options] = weakref.WeakValueDictionary()
 
 
 def _options(backend, fullgraph, dynamic, verify) -> _Options:
@@ -114,13 +122,22 @@ def _options(backend, fullgraph, dynamic, verify) -> _Options:
     return found
 
 
+def _compiled(function, options):
+    compiled = _core.compile(function, options)
+    if not options.verify:
+        return compiled
+    from ._verify import verified
+
+    return verified(function, compiled)
+
+
 class OptimizedModule:
     """A module whose calls are compiled. Attributes are the module's own, read and written through."""
 
     def __init__(self, module, options):
         object.__setattr__(self, "_orig_mod", module)
-        object.__setattr__(self, "_call", _core.compile(type(module).__call__, options))
-        object.__setattr__(self, "_forward", _core.compile(type(module).forward, options))
+        object.__setattr__(self, "_call", _compiled(type(module).__call__, options))
+        object.__setattr__(self, "_forward", _compiled(type(module).forward, options))
 
     @property
     def __class__(self):
@@ -150,7 +167,8 @@ def compile(model=None, *, backend=None, fullgraph=False, dynamic=None, verify=N
     """Makes a function or module run as compiled code.
 
     model: a function, method, other callable or nn.Module; without it, a decorator.
-    backend: "auto", "wasm", "webgpu", "eager" or "reference" (node by node); default config.backend.
+    backend: "auto", "wasm", "webgpu", "eager" or "reference" (node by node); default config.backend. Or a function (graph, example_inputs) that
+        returns a callable of the graph's inputs, which gives a sequence of its outputs.
     fullgraph: raise Unsupported at a graph break. dynamic: True frees sizes at once, None at the second size, False never.
     verify: run plain Python on a copy beside it and raise VerifyError at the first difference.
     mode, options: accepted for PyTorch's sake, without effect.
@@ -169,7 +187,7 @@ def compile(model=None, *, backend=None, fullgraph=False, dynamic=None, verify=N
         backend = "auto"
     if backend == "aot_eager":
         backend = "eager"
-    if not isinstance(backend, str) or backend not in BACKENDS:
+    if not callable(backend) and backend not in BACKENDS:
         raise ValueError(f"unknown backend {backend!r}; there are {', '.join(BACKENDS)}")
     if verify is None:
         verify = config.verify
@@ -184,11 +202,7 @@ def compile(model=None, *, backend=None, fullgraph=False, dynamic=None, verify=N
         return OptimizedModule(model, chosen)
     if isinstance(model, type):
         raise TypeError(f"compile() takes a function or a module; compile an instance of {model.__name__}, or its methods")
-    if verify:
-        from ._verify import verified
-
-        return verified(model, _core.compile(model, chosen))
-    return _core.compile(model, chosen)
+    return _compiled(model, chosen)
 
 
 def disable(fn=None, recursive=True):
@@ -206,6 +220,7 @@ def allow_in_graph(fn):
 def reset():
     """Forgets every compilation, report and counter."""
     _core.reset()
+    _core._reset_counters()
     _core._reset_records()
 
 
@@ -242,43 +257,89 @@ def report() -> dict:
     return {"schema": 1, "version": _core.version, "compilations": _core._records(), "counters": dict(counters)}
 
 
-class Explanation:
-    """What explain() gives: graphs, breaks, guards, ledger as lists of dicts, `report` as a whole, and the call's `result`."""
+class Explanation(dict):
+    """What explain() gives: the report itself, and views of it: graphs, breaks, guards, ledger as lists of dicts over all compilations, and the
+    call's `result` (None when it raised; then `exception`).
+    """
 
-    def __init__(self, whole, result):
-        self.report = whole
+    def __init__(self, whole, result=None, exception=None):
+        super().__init__(whole)
         self.result = result
-        compilations = whole["compilations"]
-        self.graphs = [graph for c in compilations for graph in c["graphs"]]
-        self.graph_count = len(self.graphs)
-        self.breaks = [b for c in compilations for b in c["breaks"]]
-        self.break_reasons = self.breaks
-        self.graph_break_count = len(self.breaks)
-        self.guards = [guard for c in compilations for guard in c["guards"]]
-        self.ledger = [entry for c in compilations for entry in c["ledger"]]
-        self.counters = whole["counters"]
+        self.exception = exception
+
+    def _all(self, part):
+        return [item for one in self["compilations"] for item in one[part]]
+
+    @property
+    def report(self) -> dict:
+        return dict(self)
+
+    @property
+    def graphs(self) -> list[dict]:
+        return self._all("graphs")
+
+    @property
+    def breaks(self) -> list[dict]:
+        return self._all("breaks")
+
+    @property
+    def guards(self) -> list[dict]:
+        return self._all("guards")
+
+    @property
+    def ledger(self) -> list[dict]:
+        return self._all("ledger")
+
+    @property
+    def counters(self) -> dict:
+        return self["counters"]
+
+    break_reasons = breaks
+    out_guards = guards
+
+    @property
+    def graph_count(self) -> int:
+        return len(self.graphs)
+
+    @property
+    def graph_break_count(self) -> int:
+        return len(self.breaks)
+
+    @property
+    def op_count(self) -> int:
+        return sum(len(graph["nodes"]) - len(graph["inputs"]) for graph in self.graphs)
 
     def __str__(self):
         from ._report_text import render
 
-        return render(self.report)
+        return render(self)
 
     __repr__ = __str__
 
     def _repr_html_(self):
         from ._report_text import render_html
 
-        return render_html(self.report)
+        return render_html(self)
 
 
-def explain(fn, **options):
-    """explain(fn)(*args): calls the compiled fn once, as a real call with its effects, and tells what became of it."""
+def explain(fn, *extra, **options):
+    """explain(fn)(*args): calls the compiled fn once, as a real call with its effects, and tells what became of it.
+
+    Options are those of compile(). What the call raises is kept in `exception` of the result, as CPython's own call would have raised it; Unsupported
+    (fullgraph=True) and refusals of the policy are kept there too.
+    """
+    if extra:   # PyTorch's old form: explain(fn, *args)
+        return explain(fn)(*extra, **options)
 
     def explained(*args, **kwargs):
         reset()
         compiled = compile(fn, **options)
-        result = compiled(*args, **kwargs)
-        return Explanation(report(), result)
+        result = exception = None
+        try:
+            result = compiled(*args, **kwargs)
+        except Exception as error:
+            exception = error
+        return Explanation(report(), result, exception)
 
     return explained
 
