@@ -61,8 +61,7 @@ std::shared_ptr<const CompiledKernel> CompileKernel(const LoopKernel& loops) {
   auto kernel = std::make_shared<CompiledKernel>();
   kernel->loops = loops;
   kernel->expanded = ExpandMath(loops);
-  kernel->module = EmitWasm(kernel->expanded, {.relaxed = g_engine.relaxed});
-  kernel->function = Instantiate(kernel->module);
+  kernel->function = Instantiate(EmitWasm(kernel->expanded, {.relaxed = g_engine.relaxed}));
   return Cache()[std::move(key)] = kernel;
 }
 

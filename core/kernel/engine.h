@@ -34,7 +34,6 @@ KernelFunction Instantiate(const FunctionWriter::Module& module);
 struct CompiledKernel {
   LoopKernel loops;          // with kMath rows: what emitters take
   LoopKernel expanded;
-  FunctionWriter::Module module;
   KernelFunction function = nullptr;
 };
 // From the cache, or made now.

@@ -6,6 +6,7 @@
 #include "graph/passes.h"
 #include "kernel/engine.h"
 #include "kernel/plan.h"
+#include "kernel/wasm_emit.h"
 #include "tensor/convert.h"
 #include "tensor/kernels.h"
 
@@ -73,7 +74,7 @@ class PlanExecutable final : public Executable {
       KernelReport report;
       report.name = "k" + std::to_string(reports.size()) + "_" + step.name;
       report.loops = Print(step.kernel->loops);
-      report.text = step.kernel->module.text;
+      report.text = EmitWasm(step.kernel->expanded, {.relaxed = CurrentEngine().relaxed, .annotate = true}).text;
       report.nodes = step.nodes;
       reports.push_back(std::move(report));
     }

@@ -15,7 +15,7 @@ constexpr uint32_t kNoLocal = ~0u;
 class KernelEmitter {
  public:
   KernelEmitter(const LoopKernel& kernel, const EmitOptions& options)
-      : k_(kernel), options_(options), f_({WasmType::kI32}), lanes_(f_, LaneCount(kernel), options.relaxed),
+      : k_(kernel), options_(options), f_({WasmType::kI32}, options.annotate), lanes_(f_, LaneCount(kernel), options.relaxed),
         depths_(Depths(kernel)), unroll_(Unroll()) {}
 
   FunctionWriter::Module Emit() {

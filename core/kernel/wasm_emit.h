@@ -16,6 +16,7 @@ namespace thirdbook {
 struct EmitOptions {
   bool relaxed = false;      // the engine has relaxed SIMD: madd is one instruction
   bool hoist_constants = true;
+  bool annotate = false;     // also write the dump
 };
 
 FunctionWriter::Module EmitWasm(const LoopKernel& kernel, const EmitOptions& options);

@@ -11,7 +11,7 @@ enum BandCell { kA, kARow, kPanels, kC, kCRow, kDepth, kPanelCount, kTiles, kAcc
 
 class ProductEmitter {
  public:
-  ProductEmitter(int rows, bool relaxed) : rows_(rows), relaxed_(relaxed), f_({WasmType::kI32}) {}
+  ProductEmitter(int rows, bool relaxed, bool annotate) : rows_(rows), relaxed_(relaxed), f_({WasmType::kI32}, annotate) {}
 
   FunctionWriter::Module Emit() {
     for (int cell = 0; cell < kBandCells; ++cell) {
@@ -135,7 +135,9 @@ Generated g_bands[9];
 
 }  // namespace
 
-FunctionWriter::Module EmitProduct(int rows, bool relaxed) { return ProductEmitter(rows, relaxed).Emit(); }
+FunctionWriter::Module EmitProduct(int rows, bool relaxed, bool annotate) {
+  return ProductEmitter(rows, relaxed, annotate).Emit();
+}
 
 void ForgetGeneratedBands() {
   for (Generated& g : g_bands) g = {};

@@ -19,7 +19,7 @@ struct BandArguments {
   bool accumulate = false;         // C += instead of C =
 };
 
-FunctionWriter::Module EmitProduct(int rows, bool relaxed);
+FunctionWriter::Module EmitProduct(int rows, bool relaxed, bool annotate = false);
 
 // Runs it for tiles of `rows` rows; false when the engine has no relaxed SIMD or refused the module.
 bool RunGeneratedBand(const BandArguments& arguments, int rows);

@@ -89,8 +89,8 @@ std::string ByteWriter::Dump() const {
   return text;
 }
 
-FunctionWriter::FunctionWriter(std::vector<WasmType> parameters)
-    : locals_(parameters), parameters_(parameters.size()) {
+FunctionWriter::FunctionWriter(std::vector<WasmType> parameters, bool annotate)
+    : locals_(parameters), parameters_(parameters.size()), annotate_(annotate) {
   types_.push_back({std::move(parameters), {}});
 }
 
@@ -99,10 +99,9 @@ uint32_t FunctionWriter::NewLocal(WasmType type) {
   return static_cast<uint32_t>(locals_.size() - 1);
 }
 
-void FunctionWriter::Begin(W op, const std::string& rest) {
+void FunctionWriter::Begin(W op) {
   const OpcodeRow& row = kOpcodes[static_cast<int>(op)];
-  const int indent = depth_ + 1;
-  code_.Label(std::string(static_cast<size_t>(indent) * 2, ' ') + row.text + rest);
+  if (annotate_) code_.Label(std::string(static_cast<size_t>(depth_ + 1) * 2, ' ') + row.text);
   if (row.prefix) {
     code_.Byte(row.prefix);
     code_.U32(row.code);
@@ -110,40 +109,49 @@ void FunctionWriter::Begin(W op, const std::string& rest) {
     code_.Byte(static_cast<uint8_t>(row.code));
   }
 }
-void FunctionWriter::Op(W op) { Begin(op, ""); }
+void FunctionWriter::Op(W op) { Begin(op); }
 void FunctionWriter::Local(W op, uint32_t index) {
-  Begin(op, " " + std::to_string(index));
+  Begin(op);
+  if (annotate_) Comment(" " + std::to_string(index));
   code_.U32(index);
 }
 void FunctionWriter::I32(int32_t value) {
-  Begin(W::k_i32_const, " " + std::to_string(value));
+  Begin(W::k_i32_const);
+  if (annotate_) Comment(" " + std::to_string(value));
   code_.S32(value);
 }
 void FunctionWriter::I64(int64_t value) {
-  Begin(W::k_i64_const, " " + std::to_string(value));
+  Begin(W::k_i64_const);
+  if (annotate_) Comment(" " + std::to_string(value));
   code_.S64(value);
 }
 void FunctionWriter::F32(float value) {
   char text[24];
   std::snprintf(text, sizeof text, " %.9g", static_cast<double>(value));
-  Begin(W::k_f32_const, text);
+  Begin(W::k_f32_const);
+  Comment(text);
   code_.Raw(&value, 4);
 }
 void FunctionWriter::F64(double value) {
   char text[32];
   std::snprintf(text, sizeof text, " %.17g", value);
-  Begin(W::k_f64_const, text);
+  Begin(W::k_f64_const);
+  Comment(text);
   code_.Raw(&value, 8);
 }
 void FunctionWriter::V128(uint64_t low, uint64_t high, const char* comment) {
-  char text[64];
-  std::snprintf(text, sizeof text, " 0x%016" PRIx64 " 0x%016" PRIx64, low, high);
-  Begin(W::k_v128_const, text + std::string(*comment ? "  = " : "") + comment);
+  Begin(W::k_v128_const);
+  if (annotate_) {
+    char text[64];
+    std::snprintf(text, sizeof text, " 0x%016" PRIx64 " 0x%016" PRIx64, low, high);
+    Comment(text + std::string(*comment ? "  = " : "") + comment);
+  }
   code_.Raw(&low, 8);
   code_.Raw(&high, 8);
 }
 void FunctionWriter::Memory(W op, int bytes, uint32_t offset) {
-  Begin(op, " align=" + std::to_string(bytes) + " offset=" + std::to_string(offset));
+  Begin(op);
+  if (annotate_) Comment(" align=" + std::to_string(bytes) + " offset=" + std::to_string(offset));
   uint32_t log = 0;
   while ((1 << log) < bytes) ++log;
   code_.U32(log);
@@ -154,26 +162,29 @@ void FunctionWriter::MemoryLane(W op, int bytes, uint32_t offset, int lane) {
   code_.Byte(static_cast<uint8_t>(lane));
 }
 void FunctionWriter::Lane(W op, int lane) {
-  Begin(op, " " + std::to_string(lane));
+  Begin(op);
+  if (annotate_) Comment(" " + std::to_string(lane));
   code_.Byte(static_cast<uint8_t>(lane));
 }
 void FunctionWriter::Shuffle(const uint8_t (&lanes)[16]) {
-  std::string text;
-  for (uint8_t lane : lanes) text += " " + std::to_string(lane);
-  Begin(W::k_i8x16_shuffle, text);
+  Begin(W::k_i8x16_shuffle);
+  if (annotate_) {
+    for (uint8_t lane : lanes) Comment(" " + std::to_string(lane));
+  }
   code_.Raw(lanes, 16);
 }
 void FunctionWriter::Block(W op) {
-  Begin(op, "");
+  Begin(op);
   code_.Byte(0x40);
   ++depth_;
 }
 void FunctionWriter::End() {
   --depth_;
-  Begin(W::k_end, "");
+  Begin(W::k_end);
 }
 void FunctionWriter::Branch(W op, uint32_t depth) {
-  Begin(op, " " + std::to_string(depth));
+  Begin(op);
+  if (annotate_) Comment(" " + std::to_string(depth));
   code_.U32(depth);
 }
 uint32_t FunctionWriter::TypeIndex(const Signature& signature) {
@@ -185,7 +196,8 @@ uint32_t FunctionWriter::TypeIndex(const Signature& signature) {
 }
 void FunctionWriter::CallIndirect(std::vector<WasmType> parameters, WasmType result, const char* comment) {
   const uint32_t type = TypeIndex({std::move(parameters), {result}});
-  Begin(W::k_call_indirect, " type=" + std::to_string(type) + "  = " + comment);
+  Begin(W::k_call_indirect);
+  if (annotate_) Comment(" type=" + std::to_string(type) + "  = " + comment);
   code_.U32(type);
   code_.U32(0);
 }
@@ -244,7 +256,7 @@ FunctionWriter::Module FunctionWriter::Finish() const {
   code.U32(static_cast<uint32_t>(body.bytes().size()));
   code.Append(body);
   Section(module, 10, "code", code);
-  return {module.bytes(), module.Dump()};
+  return {module.bytes(), annotate_ ? module.Dump() : std::string()};
 }
 
 }  // namespace thirdbook

@@ -25,7 +25,7 @@ class ByteWriter {
  public:
   struct Note {
     size_t offset;
-    std::string text;
+    std::string text;        // empty when not annotated
   };
   void Byte(uint8_t byte) { bytes_.push_back(byte); }
   void U32(uint32_t value);      // LEB128
@@ -34,6 +34,7 @@ class ByteWriter {
   void Raw(const void* data, size_t size);
   void Name(const char* text);   // length and bytes
   void Label(std::string text) { notes_.push_back({bytes_.size(), std::move(text)}); }   // names the bytes that follow
+  void LabelMore(const std::string& text) { notes_.back().text += text; }
   void Append(const ByteWriter& other);
   const std::vector<uint8_t>& bytes() const { return bytes_; }
   std::string Dump() const;
@@ -45,8 +46,8 @@ class ByteWriter {
 
 class FunctionWriter {
  public:
-  // Parameters come first; the function has no result.
-  explicit FunctionWriter(std::vector<WasmType> parameters);
+  // Parameters come first; the function has no result. `annotate`: keep labels, for the dump.
+  FunctionWriter(std::vector<WasmType> parameters, bool annotate);
 
   uint32_t NewLocal(WasmType type);
   void Op(W op);
@@ -68,7 +69,7 @@ class FunctionWriter {
 
   struct Module {
     std::vector<uint8_t> bytes;
-    std::string text;
+    std::string text;        // empty when not annotated
   };
   Module Finish() const;
 
@@ -77,13 +78,17 @@ class FunctionWriter {
     std::vector<WasmType> parameters, results;
     friend bool operator==(const Signature&, const Signature&) = default;
   };
-  void Begin(W op, const std::string& rest);
+  void Begin(W op);
+  void Comment(const std::string& text) {
+    if (annotate_) code_.LabelMore(text);
+  }
   uint32_t TypeIndex(const Signature& signature);
 
   ByteWriter code_;
   std::vector<Signature> types_;
   std::vector<WasmType> locals_;
   size_t parameters_;
+  bool annotate_;
   int depth_ = 0;
 };
 

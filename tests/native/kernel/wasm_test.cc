@@ -30,7 +30,7 @@ TEST(Wasm, TheDumpLabelsEveryByte) {
   stage.body = {0, 1};
   stage.stores = {{1, 1}};
   k.stages = {stage};
-  const FunctionWriter::Module module = EmitWasm(k, {});
+  const FunctionWriter::Module module = EmitWasm(k, {.annotate = true});
   ASSERT_GT(module.bytes.size(), 8u);
   EXPECT_EQ(std::memcmp(module.bytes.data(), "\0asm\1\0\0\0", 8), 0);
   // Every byte appears in the dump once, in order.
@@ -134,7 +134,7 @@ void DumpUnit(Dump& dump, const LoweredUnit& unit, Random& random) {
     std::memset(real + scratch[s], 0, size);
   }
   const std::string name = "case" + std::to_string(dump.count++);
-  const FunctionWriter::Module plain = EmitWasm(expanded, {}), relaxed = EmitWasm(expanded, {.relaxed = true});
+  const FunctionWriter::Module plain = EmitWasm(expanded, {.annotate = true}), relaxed = EmitWasm(expanded, {.relaxed = true});
   dump.File(name + ".wasm", plain.bytes.data(), plain.bytes.size());
   dump.File(name + ".relaxed.wasm", relaxed.bytes.data(), relaxed.bytes.size());
   dump.File(name + ".before", memory.data(), memory.size() * 8);
