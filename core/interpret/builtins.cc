@@ -280,7 +280,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       if (plain && n == 0) return current_frame()->globals;
       break;
     case Known::kGraphBreak:
-      return Break("graph_break() is called", "the program asks for a break here");
+      return Break("graph_break() is called", "the program asks for a break here", "without the call the graph goes on");
     case Known::kIsCompiling: return Bool(true);
     case Known::kType: {
       if (!plain || n != 1) return Break("a class is made with type(name, bases, dict)", "classes are made by CPython");

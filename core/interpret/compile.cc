@@ -289,6 +289,7 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     }
     record->status = "compiled";
     record->has_writes = !trace.writes().empty();
+    if (record->has_writes) TracerCounters().replays++;   // of the call that is being compiled
     if (graph_object) FillGraphRecord(*record, graph_object.get());
     std::string settled = "return";
     if (trace.reached_break()) {

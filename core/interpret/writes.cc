@@ -6,6 +6,22 @@
 
 namespace thirdbook {
 
+namespace {
+
+// A value that was there, as short text: constants as they are written, others by their type; empty when there was none.
+std::string ShortText(PyObject* old) {
+  if (old == nullptr) return "";
+  if (PyLong_CheckExact(old) || PyFloat_CheckExact(old) || PyUnicode_CheckExact(old) || PyBool_Check(old) || old == Py_None) {
+    PyRef repr = PyRef::Steal(PyObject_Repr(old));
+    const char* text = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
+    PyErr_Clear();
+    return text != nullptr ? text : "?";
+  }
+  return std::string("<") + Py_TYPE(old)->tp_name + ">";
+}
+
+}  // namespace
+
 void Trace::NoteContents(Var container, const std::string& operation, const std::string& after) {
   if (container->kind != VariableKind::kObject) return;
   bool is_globals = container->value.get() == frame_.globals ||
@@ -18,6 +34,16 @@ void Trace::NoteContents(Var container, const std::string& operation, const std:
   std::string key = source + (is_globals ? operation : "");
   Mutation& row = ledger_.Row("contents " + key, is_globals ? MutationKind::kGlobal : MutationKind::kValueExisting);
   row.source = source;
+  if (is_globals) {
+    // "setitem 'n'" of the module's names is a write of G['n'].
+    size_t space = operation.find(' ');
+    std::string name = space != std::string::npos ? operation.substr(space + 1) : "";
+    if (name.size() > 2 && name.front() == '\'' && name.back() == '\'') {
+      row.source += "[" + name + "]";
+      PyObject* old = row.sites.empty() ? PyDict_GetItemString(container->value.get(), name.substr(1, name.size() - 2).c_str()) : nullptr;
+      if (old != nullptr) row.before = ShortText(old);
+    }
+  }
   std::string full = std::string(container->type->tp_name) + "." + operation;
   if (row.operation.empty()) {
     row.operation = is_globals ? operation : full;
@@ -50,12 +76,7 @@ void Trace::NoteAttribute(Var object, PyObject* name, Var value) {
       }
       PyErr_Clear();
       PyObject* old = dict != nullptr ? PyDict_GetItemWithError(dict, name) : nullptr;
-      if (old != nullptr && (PyLong_CheckExact(old) || PyFloat_CheckExact(old) || PyUnicode_CheckExact(old) || PyBool_Check(old) || old == Py_None)) {
-        PyRef repr = PyRef::Steal(PyObject_Repr(old));
-        before = PyUnicode_AsUTF8(repr.get());
-      } else if (old != nullptr) {
-        before = std::string("<") + Py_TYPE(old)->tp_name + ">";
-      }
+      before = ShortText(old);
     }
   }
   bool found = false;

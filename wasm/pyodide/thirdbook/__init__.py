@@ -18,6 +18,7 @@ from ._api import (
     reset,
 )
 from ._core import Tensor
+from ._higher_order import cond
 from ._torch_alias import install_torch_alias
 
 __version__ = _core.version
@@ -30,6 +31,7 @@ __all__ = [
     "Unsupported",
     "VerifyError",
     "compile",
+    "cond",
     "config",
     "counters",
     "disable",

@@ -12,7 +12,7 @@ import os
 import weakref
 from collections.abc import Mapping
 
-from . import _core
+from . import _core, _higher_order
 from ._errors import SideEffectError, Unsupported, VerifyError
 
 __all__ = [
@@ -51,6 +51,7 @@ class Config:
         "recompile_limit": 8,
         "side_effect_replay_policy": "silent",
         "replay_side_effects": True,
+        "higher_order_effects": "allow",
     }
 
     def __init__(self):
@@ -63,6 +64,10 @@ class Config:
             raise ValueError(f"unknown backend {value!r}; there are {', '.join(BACKENDS)}")
         if name == "side_effect_replay_policy" and value not in POLICIES:
             raise ValueError(f"unknown policy {value!r}; there are {', '.join(POLICIES)}")
+        if name == "higher_order_effects":
+            if value not in ("allow", "refuse"):
+                raise ValueError(f"unknown value {value!r} of higher_order_effects; there are allow, refuse")
+            _higher_order.refuse_effects(value == "refuse")
         self.__dict__[name] = value
         if name in ("side_effect_replay_policy", "replay_side_effects"):
             self._tell()
@@ -75,8 +80,8 @@ class Config:
         return _patched(self, changes)
 
     def reset(self):
-        self.__dict__.update(self._defaults)
-        self._tell()
+        for name, value in self._defaults.items():
+            setattr(self, name, value)
 
 
 @contextlib.contextmanager

@@ -25,9 +25,15 @@ def places(row) -> str:
     return ", ".join(dict.fromkeys(f"{site['file']}:{site['line']}" for site in row["sites"])) or "an unknown line"
 
 
+def target_of(row) -> str:
+    """What a row writes: G['b'].value."""
+    verb, _, name = row["operation"].partition(" ")
+    return f"{row['source']}.{name}" if verb in ("setattr", "delattr") else row["source"]
+
+
 def line_of(row) -> str:
     change = f"{row['before']} -> {row['after']}" if "before" in row else row["after"]
-    return f"{row['source']}: {row['operation']}, {change} ({places(row)})"
+    return f"{target_of(row)}: {row['operation']}, {change} ({places(row)})"
 
 
 def announce(policy: int, function: str, rows: list[dict]) -> None:

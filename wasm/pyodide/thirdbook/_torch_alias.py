@@ -12,7 +12,7 @@ import sys
 import types
 from importlib.machinery import ModuleSpec
 
-from . import _core, _torch, linalg, nn, random
+from . import _core, _higher_order, _torch, linalg, nn, random
 from .nn import functional, init, parameter
 
 __all__ = ["install_torch_alias"]
@@ -83,11 +83,6 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
             registry[last] = value
 
 
-def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, determinism_check="default", **kwargs):
-    """function(*args, **kwargs): without gradients there is nothing to compute twice."""
-    return function(*args, **kwargs)
-
-
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
     """The functions, one after another."""
     for function in functions.children() if isinstance(functions, nn.Module) else functions:
@@ -128,10 +123,15 @@ def _build() -> dict:
         "torch.nn.utils.stateless": _module("torch.nn.utils.stateless", {"functional_call": functional_call}, "Modules as functions."),
         "torch.utils.checkpoint": _module(
             "torch.utils.checkpoint",
-            {"checkpoint": api.get("checkpoint", checkpoint), "checkpoint_sequential": checkpoint_sequential},
+            {"checkpoint": _higher_order.checkpoint, "checkpoint_sequential": checkpoint_sequential},
             "Checkpointing, which has nothing to do without gradients.",
         ),
     }
+    modules["torch._higher_order_ops"] = _module(
+        "torch._higher_order_ops",
+        {name: getattr(_higher_order, name) for name in ("cond", "while_loop", "scan", "map")},
+        "Control flow as calls.",
+    )
     modules["torch._dynamo"] = _module(
         "torch._dynamo",
         {
@@ -157,8 +157,8 @@ def _build() -> dict:
         },
         nn.__doc__,
     )
-    children = {name: modules[f"torch.{name}"] for name in ("nn", "linalg", "random", "compiler", "_dynamo", "func", "utils")}
-    names = {**_torch.names(), **children, **pick("compile"), "__version__": _torch.TORCH_VERSION}
+    children = {name: modules[f"torch.{name}"] for name in ("nn", "linalg", "random", "compiler", "_dynamo", "_higher_order_ops", "func", "utils")}
+    names = {**_torch.names(), **children, **pick("compile"), "cond": _higher_order.cond, "__version__": _torch.TORCH_VERSION}
     modules["torch"] = _module("torch", names, "Thirdbook's stand-in for PyTorch.")
     return modules
 
