@@ -37,13 +37,13 @@ std::vector<T> Values(const Tensor& t) {
   return out;
 }
 
-inline std::vector<Tensor> RunAll(Op op, const std::vector<Tensor>& operands, const Attrs& attrs = {}) {
+inline std::vector<Tensor> EagerAll(Op op, const std::vector<Tensor>& operands, const Attrs& attrs = {}) {
   Result<std::vector<Tensor>> result = Execute(op, operands, attrs);
   EXPECT_TRUE(result.ok()) << result.status().message();
   return result.ok() ? *result : std::vector<Tensor>(3);
 }
-inline Tensor Run(Op op, const std::vector<Tensor>& operands, const Attrs& attrs = {}) {
-  return RunAll(op, operands, attrs)[0];
+inline Tensor Eager(Op op, const std::vector<Tensor>& operands, const Attrs& attrs = {}) {
+  return EagerAll(op, operands, attrs)[0];
 }
 
 // The message; fails the test when the kind is another one or nothing is wrong.

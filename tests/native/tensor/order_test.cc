@@ -11,37 +11,38 @@ using Longs = std::vector<int64_t>;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 TEST(Order, SortIsStableAndPutsNaNLast) {
-  std::vector<Tensor> up = RunAll(Op::k_sort, {Vector<float>({2, kNaN, 1, 2})});
+  std::vector<Tensor> up = EagerAll(Op::k_sort, {Vector<float>({2, kNaN, 1, 2})});
   EXPECT_EQ(Values<int64_t>(up[1]), (Longs{2, 0, 3, 1}));
-  std::vector<Tensor> down = RunAll(Op::k_sort, {Vector<float>({2, kNaN, 1, 2})}, {int64_t{-1}, true});
+  std::vector<Tensor> down = EagerAll(Op::k_sort, {Vector<float>({2, kNaN, 1, 2})}, {int64_t{-1}, true});
   EXPECT_EQ(Values<int64_t>(down[1]), (Longs{1, 0, 3, 2}));
   Tensor m = Make<int64_t>({2, 2}, {3, 1, 2, 4});
-  EXPECT_EQ(Values<int64_t>(RunAll(Op::k_sort, {m}, {int64_t{0}})[0]), (Longs{2, 1, 3, 4}));
+  EXPECT_EQ(Values<int64_t>(EagerAll(Op::k_sort, {m}, {int64_t{0}})[0]), (Longs{2, 1, 3, 4}));
 }
 
 TEST(Order, TopK) {
-  std::vector<Tensor> r = RunAll(Op::k_topk, {Make<float>({2, 3}, {1, 3, 2, 9, 7, 8})}, {int64_t{2}});
+  std::vector<Tensor> r = EagerAll(Op::k_topk, {Make<float>({2, 3}, {1, 3, 2, 9, 7, 8})}, {int64_t{2}});
   EXPECT_EQ(Values<float>(r[0]), (std::vector<float>{3, 2, 9, 8}));
   EXPECT_EQ(Values<int64_t>(r[1]), (Longs{1, 2, 0, 2}));
-  EXPECT_EQ(Values<float>(RunAll(Op::k_topk, {Vector<float>({1, 3, 2})}, {int64_t{1}, int64_t{0}, false})[0]),
-            (std::vector<float>{1}));
+  EXPECT_EQ(
+      Values<float>(EagerAll(Op::k_topk, {Vector<float>({1, 3, 2})}, {int64_t{1}, int64_t{0}, false})[0]),
+      (std::vector<float>{1}));
   EXPECT_EQ(ErrorOf(Op::k_topk, {Vector<float>({1})}, {int64_t{2}}, ErrorKind::kRuntime),
             "selected index k out of range");
 }
 
 TEST(DataDependent, NonZeroMaskedSelectUnique) {
   Tensor m = Make<int64_t>({2, 2}, {0, 5, 6, 0});
-  Tensor where = Run(Op::k_nonzero, {m});
+  Tensor where = Eager(Op::k_nonzero, {m});
   EXPECT_EQ(where.sizes(), (Sizes{2, 2}));
   EXPECT_EQ(Values<int64_t>(where), (Longs{0, 1, 1, 0}));
-  EXPECT_EQ(Run(Op::k_nonzero, {Make<float>({}, {3})}).sizes(), (Sizes{1, 0}));
-  EXPECT_EQ(Values<int64_t>(Run(Op::k_masked_select, {m, Vector<bool>({false, true})})), (Longs{5, 0}));
-  std::vector<Tensor> u = RunAll(Op::k_unique, {Vector<int64_t>({3, 1, 1})}, {true, true, true, None{}});
+  EXPECT_EQ(Eager(Op::k_nonzero, {Make<float>({}, {3})}).sizes(), (Sizes{1, 0}));
+  EXPECT_EQ(Values<int64_t>(Eager(Op::k_masked_select, {m, Vector<bool>({false, true})})), (Longs{5, 0}));
+  std::vector<Tensor> u = EagerAll(Op::k_unique, {Vector<int64_t>({3, 1, 1})}, {true, true, true, None{}});
   EXPECT_EQ(Values<int64_t>(u[0]), (Longs{1, 3}));
   EXPECT_EQ(Values<int64_t>(u[1]), (Longs{1, 0, 0}));
   EXPECT_EQ(Values<int64_t>(u[2]), (Longs{2, 1}));
-  EXPECT_EQ(Run(Op::k_unique, {Vector<float>({kNaN, kNaN})}).sizes(), (Sizes{2}));
-  EXPECT_EQ(Values<int64_t>(Run(Op::k_bincount, {Vector<int64_t>({1, 3, 1}), Tensor()}, {int64_t{5}})),
+  EXPECT_EQ(Eager(Op::k_unique, {Vector<float>({kNaN, kNaN})}).sizes(), (Sizes{2}));
+  EXPECT_EQ(Values<int64_t>(Eager(Op::k_bincount, {Vector<int64_t>({1, 3, 1}), Tensor()}, {int64_t{5}})),
             (Longs{0, 2, 0, 1, 0}));
 }
 

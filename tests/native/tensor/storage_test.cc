@@ -19,7 +19,7 @@ TEST(Storage, ReleasesForeignMemoryOnceWhenTheLastTensorLetsGo) {
   {
     Tensor a(Storage::Wrap(memory, sizeof memory, [&released] { ++released; }),
              ContiguousMeta(DType::kFloat32, {4}));
-    Tensor view = Run(Op::k_slice, {a}, {int64_t{0}, int64_t{1}, int64_t{3}, int64_t{1}});
+    Tensor view = Eager(Op::k_slice, {a}, {int64_t{0}, int64_t{1}, int64_t{3}, int64_t{1}});
     a = Tensor();
     EXPECT_EQ(released, 0);
     EXPECT_EQ(Values<float>(view), (std::vector<float>{2, 3}));
@@ -53,7 +53,7 @@ TEST(Storage, EveryAllocationOfAnOpMayFail) {
       {Op::k_index_put, {a, Vector<int64_t>({0, 1}), a}, {true}},
       {Op::k_unique, {a}, {true, true, true, None{}}},
       {Op::k_sort, {a}, {}},
-      {Op::k_matmul, {a, Run(Op::k_t, {a})}, {}},
+      {Op::k_matmul, {a, Eager(Op::k_t, {a})}, {}},
   };
   for (const Case& c : cases) {
     bool done = false;
@@ -80,12 +80,12 @@ TEST(Tensor, RefusesSizesThatMemoryCannotHold) {
 
 TEST(CopyInto, ShiftsWithinOneStorage) {
   Tensor a = Make<int64_t>({6}, {0, 1, 2, 3, 4, 5});
-  Tensor head = Run(Op::k_slice, {a}, {int64_t{0}, int64_t{0}, int64_t{5}, int64_t{1}});
-  Tensor tail = Run(Op::k_slice, {a}, {int64_t{0}, int64_t{1}, int64_t{6}, int64_t{1}});
+  Tensor head = Eager(Op::k_slice, {a}, {int64_t{0}, int64_t{0}, int64_t{5}, int64_t{1}});
+  Tensor tail = Eager(Op::k_slice, {a}, {int64_t{0}, int64_t{1}, int64_t{6}, int64_t{1}});
   ASSERT_TRUE(CopyInto(tail, head).ok());
   EXPECT_EQ(Values<int64_t>(a), (std::vector<int64_t>{0, 0, 1, 2, 3, 4}));
   Tensor square = Make<float>({2, 2}, {1, 2, 3, 4});
-  ASSERT_TRUE(CopyInto(square, Run(Op::k_t, {square})).ok());
+  ASSERT_TRUE(CopyInto(square, Eager(Op::k_t, {square})).ok());
   EXPECT_EQ(Values<float>(square), (std::vector<float>{1, 3, 2, 4}));
 }
 
