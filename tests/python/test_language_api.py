@@ -78,7 +78,7 @@ class Api(unittest.TestCase):
 
     def test_explain_reports_breaks_with_line_and_hint(self):
         fn, _ = define("def fn(x):\n    y = x + 1\n    torch.graph_break()\n    return y * 2\n")
-        report = thirdbook.explain(fn)(self.x)
+        report = thirdbook.explain(fn)(self.x).report
         breaks = [b for one in report["compilations"] for b in one["breaks"]]
         self.assertEqual(len(breaks), 1)
         self.assertEqual((breaks[0]["file"], breaks[0]["line"]), ("program.py", 3))
@@ -86,7 +86,7 @@ class Api(unittest.TestCase):
 
     def test_explain_reports_guards_with_sources(self):
         fn, _ = define("k = 2\nclass Box: v = 3\nb = Box()\ndef fn(x):\n    return x * k if b.v == 3 else x\n")
-        report = thirdbook.explain(fn)(self.x)
+        report = thirdbook.explain(fn)(self.x).report
         sources = " ".join(g["source"] for g in report["compilations"][0]["guards"])
         for source in ("L['x']", "G['k']", "G['b']"):
             self.assertIn(source, sources)

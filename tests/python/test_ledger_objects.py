@@ -344,7 +344,7 @@ class Pruning(ProgramCase):
             self.skipTest("bytecode needs compile")
         namespace = World(vars(Pruning)["nothing_is_constructed"], lambda f, **o: f)
         namespace.run()
-        report = thirdbook.explain(namespace._fn)(thirdbook.arange(4.0))
+        report = thirdbook.explain(namespace._fn)(thirdbook.arange(4.0)).report
         rewritten = str(report["compilations"][0]["bytecode"]["rewritten"])
         for operation in ("STORE_ATTR", "BUILD_MAP", "BUILD_LIST", "Temp", "LIST_APPEND", "STORE_SUBSCR"):
             self.assertNotIn(operation, rewritten)

@@ -241,7 +241,7 @@ class Policy(CompiledCase):
 class Data(CompiledCase):
     def ledger(self, source=SOURCE):
         namespace = self.world(source)
-        report = thirdbook.explain(namespace["fn"])(thirdbook.ones(2))
+        report = thirdbook.explain(namespace["fn"])(thirdbook.ones(2)).report
         json.dumps(report)
         return [entry for one in report["compilations"] for entry in one["ledger"]]
 
