@@ -241,7 +241,7 @@ class _Texts(logging.Handler):
         found = {
             "stdout": plain(self._out.getvalue()),
             "stderr": plain(self._err.getvalue()),
-            "warnings": [(w.category.__name__, str(w.message), w.filename, w.lineno) for w in self._warned],
+            "warnings": [(w.category.__name__, str(w.message), w.filename, w.lineno) for w in self._warned if not _is_ours(w)],
             "log": [tuple(plain(str(part)) for part in record) for record in self._records],
         }
         for stream in (self._out, self._err):
@@ -250,6 +250,11 @@ class _Texts(logging.Handler):
         self._warned.clear()
         self._records.clear()
         return found
+
+
+def _is_ours(warning):
+    """The compiler's word that it gives up compiling a function, which plain Python has no reason to say."""
+    return issubclass(warning.category, RuntimeWarning) and "config.recompile_limit" in str(warning.message)
 
 
 @contextlib.contextmanager
