@@ -399,21 +399,26 @@ class KernelEmitter {
   // ---- One round of elements -----------------------------------------------------------------------------------------------
 
   void ElementBody(const Stage& stage) {
-    std::vector<int> uses(k_.instrs.size(), 0);
+    std::vector<int> elements;
     for (int id : stage.body) {
-      for (int a = 0; a < PrimArity(I(id).prim); ++a) ++uses[static_cast<size_t>(I(id).args[a])];
+      if (depths_[static_cast<size_t>(id)] == Depth::kElement) elements.push_back(id);
+    }
+    const auto name = [this](int id, int u) {
+      LocalOf(id, u) = kNoLocal;
+      Evaluate(id, u);
+      LocalOf(id, u) = SetNew(WasmType::kV128);
+    };
+    // Vectors side by side, operation by operation, so that a constant that lives in memory is fetched once for all of them; but a
+    // plain fold one after the other, each load next to its addition.
+    const bool side_by_side = elements.size() > 2;
+    if (side_by_side) {
+      for (int id : elements) {
+        for (int u = 0; u < count_; ++u) name(id, u);
+      }
     }
     for (int u = 0; u < count_; ++u) {
-      for (int id : stage.body) {
-        if (depths_[static_cast<size_t>(id)] != Depth::kElement) continue;
-        LocalOf(id, u) = kNoLocal;
-        // Loads stay in order (an output may lie over an input); values used once are computed where they are used.
-        const Prim prim = I(id).prim;
-        const bool named = prim == Prim::k_load || prim == Prim::k_scratch || uses[static_cast<size_t>(id)] != 1 ||
-                           (prim >= Prim::k_select && prim != Prim::k_bits) || prim == Prim::k_min || prim == Prim::k_max;
-        if (!named) continue;
-        Evaluate(id, u);
-        LocalOf(id, u) = SetNew(WasmType::kV128);
+      if (!side_by_side) {
+        for (int id : elements) name(id, u);
       }
       for (const Store& store : stage.scratch_stores) {
         const LaneType type = k_.scratch[static_cast<size_t>(store.buffer)];
