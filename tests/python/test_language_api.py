@@ -110,7 +110,7 @@ class Api(unittest.TestCase):
             self.assertIn(word, trigger)
 
     def test_recompile_limit_runs_eagerly_with_one_warning_that_names_the_guard(self):
-        fn, names = define("mode = 0\ndef fn(x):\n    return x + len('x' * mode) if mode != 3 else x\n")
+        fn, names = define("mode = 0\ndef fn(x):\n    for _ in range(mode):\n        x = x + 1\n    return x\n")
         compiled = thirdbook.compile(fn)
         with thirdbook.config.patch(recompile_limit=3), warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
