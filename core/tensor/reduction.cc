@@ -1,6 +1,6 @@
 // Sums, products, moments, norms, any and all.
 //
-// Floating accumulation is in double (float32 runs: 16 float lanes a block of 1024, blocks in double), so
+// Floating accumulation is in double (float32 runs: 16 float lanes a block of 256, blocks in double), so
 // results are at least as exact as PyTorch's cascade sums.
 #include "tensor/reduction.h"
 
@@ -182,7 +182,7 @@ void LogSumExp(const Fold& fold, const Tensor& self, const Tensor& out) {
 }  // namespace
 
 double SumRun(const float* data, int64_t stride, int64_t count) {
-  constexpr int64_t kLanes = 16, kBlock = 1024;
+  constexpr int64_t kLanes = 16, kBlock = 256;
   double total = 0;
   if (stride == 1) {
     for (; count >= kLanes;) {

@@ -76,7 +76,8 @@ Storage::~Storage() {
 
 Result<Tensor> Tensor::Empty(DType dtype, Sizes sizes) {
   TB_ASSIGN_OR_RETURN(int64_t numel, CheckedNumel(sizes));
-  constexpr uint64_t kLimit = SIZE_MAX / 2;
+  constexpr uint64_t kLimit =
+      SIZE_MAX / 2 < (uint64_t{1} << 39) ? SIZE_MAX / 2 : uint64_t{1} << 39;  // more is a mistake
   uint64_t bytes = static_cast<uint64_t>(numel) * static_cast<uint64_t>(ItemSize(dtype));
   std::shared_ptr<Storage> storage = bytes < kLimit ? Storage::Allocate(static_cast<size_t>(bytes)) : nullptr;
   if (!storage) {

@@ -62,8 +62,9 @@ TEST(Storage, EveryAllocationOfAnOpMayFail) {
       Result<std::vector<Tensor>> r = Execute(c.op, c.operands, c.attrs);
       SetAllocationFault(-1);
       done = r.ok();
-      if (!done)
+      if (!done) {
         EXPECT_EQ(r.status().kind(), ErrorKind::kMemory) << Info(c.op).name << ": " << r.status().message();
+      }
       ASSERT_LT(countdown, 100);
     }
   }
