@@ -79,7 +79,7 @@ void Fill(const NameList* lists, size_t count, BuiltinClass which) {
 }
 
 enum class Known : int {
-  kNone, kIsInstance, kIsSubclass, kLen, kGetAttr, kSetAttr, kDelAttr, kHasAttr, kIter, kNext, kRepr, kFormat, kPrint, kCallable, kHash, kVars,
+  kNone, kIsInstance, kIsSubclass, kLen, kGetAttr, kSetAttr, kDelAttr, kHasAttr, kIter, kNext, kRepr, kFormat, kPrint, kWarn, kCallable, kHash, kVars,
   kGlobals, kGraphBreak, kIsCompiling, kId, kType, kStr, kBool, kInt, kFloat, kSlice, kSuper, kObject, kBytes, kRange, kWarn, kStaticMethod, kImport,
   kObjectNew, kAbs, kNewFunction, kSysExcInfo, kProperty
 };
@@ -120,6 +120,8 @@ bool InitBuiltinTables() {
     Know(core.get(), "graph_break", Known::kGraphBreak);
     Know(core.get(), "is_compiling", Known::kIsCompiling);
   }
+  PyRef warnings = PyRef::Steal(PyImport_ImportModule("warnings"));
+  if (warnings) Know(warnings.get(), "warn", Known::kWarn);
   PyErr_Clear();
   return true;
 }
@@ -224,6 +226,11 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
     case Known::kFormat:
       if (plain && (n == 1 || n == 2)) return Format(args[0], n == 2 ? args[1] : nullptr);
       break;
+    case Known::kWarn: {
+      Var warned = WarnCall(args, kwnames);
+      if (warned != nullptr || failure_ != Failure::kNone) return warned;
+      break;
+    }
     case Known::kPrint: {
       std::vector<Var> texts;
       for (size_t i = 0; i < n; i++) {
@@ -237,7 +244,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
         PyObject* key = PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - n));
         Var value = Look(args[i]);
         if (strcmp(PyUnicode_AsUTF8(key), "file") == 0 && !value->IsConst(Py_None) &&
-            !(value->kind == VariableKind::kObject && strcmp(value->type->tp_name, "_io.TextIOWrapper") == 0)) {
+            !IsTextStream(value)) {
           return Break("print() to a file object", "only standard streams are modelled");
         }
         kwargs.emplace_back(PyRef::Borrow(key), value);

@@ -438,6 +438,10 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     if (getter && PyFunction_Check(getter.get())) return Call(Fixed(getter.get()), {args[1]});
   }
   if (strcmp(text, "__call__") == 0) return Call(self, std::vector<Var>(args.begin() + 1, args.end()), kwnames);
+  if (kwnames == nullptr) {
+    Var written = StreamMethod(descriptor, text, args);
+    if (written != nullptr || failure_ != Failure::kNone) return written;
+  }
   return Break(std::string("method '") + text + "' of '" + self->type->tp_name + "'", "the tracer has no model of this built-in type");
 }
 

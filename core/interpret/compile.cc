@@ -256,6 +256,7 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
         return CompileOutcome::kError;
       }
       reason = BreakReason{};
+      reason.leaves_by_exception = why.find("exception") != std::string::npos;
       reason.reason = why;
       reason.explanation = "the object cannot be made again after the graph, so it is made by the real instruction";
       break_at = step;

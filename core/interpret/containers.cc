@@ -103,6 +103,14 @@ bool Trace::EnsureShadow(Var v) {
   v = Look(v);
   if (v->shadow) return true;
   if (v->dict_of != nullptr) return DictOfShadow(v);
+  if (v->kind == VariableKind::kConst) {   // a frozenset
+    v->shadow = v->value;
+    return true;
+  }
+  if (v->kind != VariableKind::kObject) {
+    Break(std::string("the contents of a new '") + v->type->tp_name + "' are not known");
+    return false;
+  }
   PyTypeObject* base = BaseContainer(v->type);
   PyObject* o = v->value.get();
   auto length_guard = [&](Py_ssize_t n) {
@@ -394,6 +402,10 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
         if (Look(item)->kind == VariableKind::kScalar && !Specialize(item)) return nullptr;
       }
     }
+  }
+  if (base == &PySet_Type && self->kind == VariableKind::kObject &&
+      IsOneOf(text, {"intersection_update", "symmetric_difference_update", "__iand__", "__ixor__", "pop"})) {
+    return Break(std::string("set.") + text + "() of a set that was there before", "its order afterwards depends on the set's history");
   }
   if (Mutates(base, text)) {
     NoteContents(self, text, n > 1 ? Describe(args[n - 1]) : "");

@@ -104,6 +104,7 @@ class Emitter {
   std::vector<PyRef> keep_;
   PyObject* placeholder_;
   bool needs_graph_ = false;
+  bool null_on_top_ = false;   // the broken instruction leaves NULL on the stack
   int retry_step_ = -1;
   std::string why_;
   std::vector<PyRef> resume_codes_;

@@ -85,13 +85,26 @@ bool Emitter::EmitBreak() {
   int32_t arg = broken.arg;
   if ((flags & (opcode_flag::kLocal | opcode_flag::kCell)) != 0) arg = MapSlot(broken, broken.arg);
   Label target = code_.NewLabel();
+  // Instructions that push a method as a pair push it whole, and NULL: a NULL that is known now can be handed on.
+  bool method_pair = (broken.op == Opcode::LOAD_GLOBAL || broken.op == Opcode::LOAD_ATTR || broken.op == Opcode::LOAD_SUPER_ATTR) && (arg & 1) != 0;
+  null_on_top_ = method_pair || broken.op == Opcode::PUSH_NULL;
+  if (broken.op == Opcode::LOAD_SPECIAL) {
+    static const char* const kNames[] = {"__enter__", "__exit__", "__aenter__", "__aexit__"};
+    PyRef name = PyRef::Steal(PyUnicode_InternFromString(kNames[arg & 3]));
+    PyObject* found = t_.TypeLookup(t_.TypeOf(root_.stack.back()), name.get(), false);
+    if (found == nullptr || !(PyFunction_Check(found) || Py_TYPE(found) == &PyMethodDescr_Type)) return Fail(-1, "a context manager whose methods are unusual");
+  }
   if (jumps) {
     code_.EmitJump(broken.op, target);
+  } else if (method_pair) {
+    Op(broken.op, arg & ~1);
+    Op(Opcode::PUSH_NULL);
   } else {
     Op(broken.op, arg);
   }
   int32_t end = code_.here();
   if (!IsUnconditional(broken.op) && !EmitContinuation(root_.pc + 1, next_depth)) return false;
+  null_on_top_ = false;
   if (jumps) {
     code_.Bind(target);
     if (broken.op == Opcode::FOR_ITER) {
@@ -166,6 +179,7 @@ bool Emitter::EmitContinuation(int32_t target, int32_t depth) {
   for (int32_t k = 0; k < depth; k++) {
     bool null = items[static_cast<size_t>(k)] == ResumeItem::kValue && static_cast<size_t>(k) < root_.stack.size() &&
                 root_.stack[static_cast<size_t>(k)]->kind == VariableKind::kNull && k < UntouchedDepth();
+    if (k == depth - 1 && null_on_top_) null = true;
     point.stack_is_null.push_back(null);
   }
   std::vector<int32_t> temps(static_cast<size_t>(depth), -1);

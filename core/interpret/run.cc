@@ -156,17 +156,16 @@ Step Interpreter::ExecuteStack(const Instruction& i, bool* known) {
       return Push(v != nullptr ? v : t_.Null());
     }
     case Opcode::STORE_FAST: {
-      Var v = Pop();
-      local(arg) = v->kind == VariableKind::kNull ? nullptr : v;
+      local(arg) = OrUnbound(Pop());
       return Step::kNext;
     }
     case Opcode::STORE_FAST_LOAD_FAST: {
-      local(arg >> 4) = Pop();
+      local(arg >> 4) = OrUnbound(Pop());
       return LoadFast(arg & 15);
     }
     case Opcode::STORE_FAST_STORE_FAST:
-      local(arg >> 4) = Pop();
-      local(arg & 15) = Pop();
+      local(arg >> 4) = OrUnbound(Pop());
+      local(arg & 15) = OrUnbound(Pop());
       return Step::kNext;
     case Opcode::DELETE_FAST:
       if (local(arg) == nullptr) return LoadFast(arg);

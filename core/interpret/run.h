@@ -32,6 +32,8 @@ class Interpreter {
     return v;
   }
   Var& Peek(int32_t n) { return f_.stack[f_.stack.size() - static_cast<size_t>(n)]; }   // 1: top
+  // What STORE_FAST makes of a value: NULL unbinds.
+  static Var OrUnbound(Var v) { return v->kind == VariableKind::kNull ? nullptr : v; }
   std::vector<Var> PopMany(int32_t n);
   Step Jump(int32_t target) {
     f_.pc = target;

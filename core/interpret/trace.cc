@@ -468,7 +468,8 @@ std::nullptr_t Trace::Break(std::string reason, std::string explanation, std::st
 std::nullptr_t Trace::Raise(Var exception) {
   failure_ = Failure::kRaise;
   raised_ = exception;
-  if (!exception->raised) exception->raise_step = root_step_;
+  // A real exception can be raised by the instruction at hand; one made in this trace only by the one that raised it first.
+  if (!exception->raised || exception->kind == VariableKind::kObject) exception->raise_step = root_step_;
   exception->raised = true;
   for (auto it = frame_stack_.rbegin(); it != frame_stack_.rend(); ++it) {
     if ((*it)->handled.empty()) continue;

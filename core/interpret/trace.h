@@ -216,6 +216,9 @@ class Trace {
   void NoteContents(Var container, const std::string& operation, const std::string& after);
   void NoteAttribute(Var object, PyObject* name, Var value);
   void NoteCell(Var cell, Var value);
+  static bool IsTextStream(Var v);                  // an io object whose writes are effects
+  Var StreamMethod(PyObject* descriptor, const char* name, const std::vector<Var>& args);   // null without failure: no model
+  Var WarnCall(const std::vector<Var>& args, PyObject* kwnames);                            // the same
   void AddEffect(Var callable, std::vector<Var> args, std::vector<std::pair<PyRef, Var>> kwargs, const std::string& operation);
   Var CellContents(Var cell, PyObject* name);
   bool SetCell(Var cell, Var value);
