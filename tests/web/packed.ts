@@ -1,8 +1,16 @@
 // In: this repository, built. Out: a fresh project outside of it in which the packed tarball is installed beside Pyodide and friends.
 // Invariant: Thirdbook comes from `npm pack`, never from the checkout; nothing is fetched.
 
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -48,4 +56,30 @@ export function makeProject(): FreshProject {
     files: first.files.map((file) => file.path),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+/** Runs Vitest in the project; the output is kept for the message of a failed comparison. */
+export function runVitest({ folder }: FreshProject): {
+  status: number | null;
+  passed: number;
+  failed: number;
+  output: string;
+} {
+  const report = join(folder, "vitest.json");
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [
+      "node_modules/vitest/vitest.mjs",
+      "run",
+      "--reporter=json",
+      "--reporter=default",
+      `--outputFile.json=${report}`,
+    ],
+    { cwd: folder, encoding: "utf8" },
+  );
+  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8")) as Record<
+    string,
+    number
+  >;
+  return { status, passed: numPassedTests ?? 0, failed: numFailedTests ?? 0, output: stdout + stderr };
 }

@@ -109,7 +109,9 @@ async function unpackWheel(
     options.wheelBytes ?? (await fetchBytes(url, (loaded, total) => tell({ kind: "fetch", loaded, total })));
   for (const tag of await checkBytes(file, bytes)) checkTags(tag, file, host);
   tell({ kind: "unpack" });
-  pyodide.unpackArchive(bytes, "wheel");
+  // The folder is named because Pyodide would unpack into the working directory.
+  const extractDir = String(pyodide.runPython("import sysconfig; sysconfig.get_path('purelib')"));
+  pyodide.unpackArchive(bytes, "wheel", { extractDir });
   pyodide.runPython("import importlib; importlib.invalidate_caches()");
 }
 

@@ -25,7 +25,9 @@ class _Describer:
         kind = type(value)
         if kind in _SCALARS:
             return {"kind": "scalar", "type": kind.__name__, "repr": repr(value)}
-        if isinstance(value, (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+        value = _plain(value)
+        kind = type(value)
+        if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, types.MethodType)):
             return {"kind": "code", "type": kind.__name__, "name": getattr(value, "__qualname__", None) or value.__name__}
         if id(value) in self.numbers:
             return {"kind": "same", "object": self.numbers[id(value)]}
@@ -33,7 +35,20 @@ class _Describer:
         self.kept.append(value)
         return self.describe_object(value, kind)
 
+    def describe_code(self, value, kind):
+        """A function or class of the program: its own attributes and the variables it closes over; others by name."""
+        parts = {"kind": "code", "type": kind.__name__, "name": value.__qualname__}
+        if value.__module__ == "__main__":
+            state = [(k, v) for k, v in sorted(vars(value).items()) if not k.startswith("__")]
+            cells = getattr(value, "__closure__", None) or ()
+            names = value.__code__.co_freevars if cells else ()
+            state += [(f"cell {name}", _contents(cell)) for name, cell in zip(names, cells)]
+            parts["state"] = [[k, self.describe(v)] for k, v in state]
+        return parts
+
     def describe_object(self, value, kind):
+        if isinstance(value, (type, types.FunctionType)):
+            return self.describe_code(value, kind)
         if isinstance(value, self.tensor_type):
             plain = value.detach()
             return {"kind": "tensor", "dtype": str(value.dtype), "shape": list(value.shape), "values": _flat(plain.tolist())}
@@ -50,6 +65,22 @@ class _Describer:
         if isinstance(value, BaseException):
             parts["state"] = [["args", self.describe(value.args)]]
         return parts
+
+
+def _plain(value):
+    """What compile() was given: the eager program has that in the same place."""
+    if type(value).__name__ == "OptimizedModule":
+        return object.__getattribute__(value, "_orig_mod")
+    if type(value).__module__.partition(".")[0] == "thirdbook" and hasattr(value, "__wrapped__"):
+        return value.__wrapped__
+    return value
+
+
+def _contents(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return "(empty)"
 
 
 def _flat(values):

@@ -126,6 +126,9 @@ describe("install in this Pyodide", () => {
     const second = await install(pyodide);
     expect(second.version).toBe(first.version);
     expect(first.report().compilations).toEqual([]);
+    expect(pyodide.runPython("import thirdbook; thirdbook.__file__")).toBe(
+      "/lib/python3.14/site-packages/thirdbook/__init__.py",
+    );
   });
 
   test("is described by doctor", async () => {
