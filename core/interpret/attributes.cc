@@ -32,6 +32,16 @@ PyObject* InstanceDict(PyObject* o) {
   return dict;
 }
 
+// A tuple of texts and numbers: of code objects, say, which keep one.
+bool IsPlainConstantTuple(PyObject* o) {
+  if (!PyTuple_CheckExact(o)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
+    PyObject* item = PyTuple_GET_ITEM(o, i);
+    if (!PyUnicode_CheckExact(item) && !PyLong_CheckExact(item) && item != Py_None) return false;
+  }
+  return true;
+}
+
 bool IsDataDescriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set != nullptr; }
 
 // Whether a class attribute is data (a number, a list, a tensor...), not something that binds or behaves.
@@ -148,7 +158,11 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     }
     if (object->kind == VariableKind::kConst || object->kind == VariableKind::kScalar) {   // (1).real, numerator
       PyObject* value = ConstValue(object);
-      return value == nullptr ? nullptr : ConstSteal(PyObject_GetAttr(value, name));
+      if (value == nullptr) return nullptr;
+      PyRef part = PyRef::Steal(PyObject_GetAttr(value, name));
+      if (!part) return RaiseFromPython();
+      keep_alive_.push_back(part);
+      return IsPlainConstantTuple(part.get()) ? Const(part.get()) : FromShadow(part.get());
     }
     if (object->type == &PyFunction_Type && object->kind == VariableKind::kNew) {
       FunctionState& f = *object->function;

@@ -80,7 +80,7 @@ void Fill(const NameList* lists, size_t count, BuiltinClass which) {
 
 enum class Known : int {
   kNone, kIsInstance, kIsSubclass, kLen, kGetAttr, kSetAttr, kDelAttr, kHasAttr, kIter, kNext, kRepr, kFormat, kPrint, kWarn, kCallable, kHash, kVars,
-  kGlobals, kGraphBreak, kIsCompiling, kId, kType, kStr, kBool, kInt, kFloat, kSlice, kSuper, kObject, kBytes, kRange, kWarn, kStaticMethod, kImport,
+  kGlobals, kGraphBreak, kIsCompiling, kId, kType, kStr, kBool, kInt, kFloat, kSlice, kSuper, kObject, kBytes, kRange, kStaticMethod, kImport,
   kObjectNew, kAbs, kNewFunction, kSysExcInfo, kProperty
 };
 
@@ -232,6 +232,12 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       break;
     }
     case Known::kPrint: {
+      // Where it prints to must be what it will be at replay.
+      PyRef sys = PyRef::Steal(PyImport_ImportModule("sys"));
+      auto sys_dict = sys ? known_.find(PyModule_GetDict(sys.get())) : known_.end();
+      if (sys_dict != known_.end() && (sys_dict->second->shadow || !sys_dict->second->delta.empty())) {
+        return Break("print() after sys was changed in this call", "sys.stdout may be another one");
+      }
       std::vector<Var> texts;
       for (size_t i = 0; i < n; i++) {
         Var a = Look(args[i]);
@@ -441,6 +447,9 @@ Var Trace::IsInstance(Var object, Var classes) {
   PyObject* cls = classes->value.get();
   if (PyType_Check(cls)) {
     if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls)) != 0) return Bool(true);
+    static PyObject* class_name = PyUnicode_InternFromString("__class__");
+    PyObject* claimed = object->kind == VariableKind::kTensor ? nullptr : TypeLookup(type, class_name, true);
+    if (claimed != nullptr && Py_TYPE(claimed) != &PyGetSetDescr_Type) return Break("isinstance() of an object that names its own __class__");
     if (Py_TYPE(cls) == &PyType_Type) return Bool(false);
     static PyObject* check = PyUnicode_InternFromString("__instancecheck__");
     PyObject* hook = TypeLookup(Py_TYPE(cls), check, true);

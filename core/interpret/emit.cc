@@ -59,6 +59,13 @@ int32_t Emitter::NameIndex(PyObject* name) {
 
 int32_t Emitter::NameIndex(const char* name) { return NameIndex(PyRef::Steal(PyUnicode_InternFromString(name)).get()); }
 
+// The argument of COMPARE_OP: the operator, and in the low bits which outcomes of a three-way comparison (unordered 1, less 2, greater 4, equal 8)
+// are true, which CPython's specialised forms read.
+static int32_t CompareArgument(int op) {
+  static const int kOutcomes[] = {2, 10, 8, 7, 4, 12};
+  return op << 5 | kOutcomes[op];
+}
+
 int32_t Emitter::NewTemp() { return nonfree_ + temps_++; }
 
 // ---- what is needed ----------------------------------------------------------------------------------------------------------
@@ -314,7 +321,7 @@ void Emitter::EmitSourceBody(const Source& s) {
     case SourceKind::kCompare:
       operand(0);
       operand(1);
-      Op(Opcode::COMPARE_OP, s.detail << 5);
+      Op(Opcode::COMPARE_OP, CompareArgument(s.detail));
       break;
     case SourceKind::kContains:
       operand(0);

@@ -62,18 +62,9 @@ bool Emitter::EmitBreak() {
     }
     if (!Emit(root_.stack[k]) || !FillPending()) return false;
   }
-  // Code that lists its own locals must not see ours.
-  bool lists_locals = false;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(root_.parts->names); i++) {
-    const char* name = PyUnicode_AsUTF8(PyList_GET_ITEM(root_.parts->names, i));
-    for (const char* lister : {"locals", "vars", "dir", "eval", "exec"}) lists_locals = lists_locals || strcmp(name, lister) == 0;
-  }
-  if (lists_locals) {
-    for (int32_t i = 0; i < temps_; i++) {
-      LoadConst(Py_None);
-      Op(Opcode::STORE_FAST, nonfree_ + i);
-      Op(Opcode::DELETE_FAST, nonfree_ + i);
-    }
+  // Code that looks at its frame's locals must not see ours, and what dies at the instruction must not live on in them.
+  if (StackPops(broken.op, broken.arg) > 0 || StackPushes(broken.op, broken.arg) > 0) {
+    for (int32_t i = 0; i < temps_; i++) Op(Opcode::DELETE_FAST, nonfree_ + i);
   }
   int32_t depth = static_cast<int32_t>(root_.stack.size());
   int32_t begin = code_.here();

@@ -410,6 +410,15 @@ bool Emitter::BuildIterator(Var v) {
   }
   Op(Opcode::CALL, static_cast<int32_t>(PyTuple_GET_SIZE(args)));
   StoreSlot(v);
+  bool exhausted = PyTuple_GET_SIZE(args) == 1 && PyList_CheckExact(PyTuple_GET_ITEM(args, 0)) && PyList_GET_SIZE(PyTuple_GET_ITEM(args, 0)) == 0;
+  exhausted = exhausted || (PyTuple_GET_SIZE(args) == 1 && PyTuple_CheckExact(PyTuple_GET_ITEM(args, 0)) && PyTuple_GET_SIZE(PyTuple_GET_ITEM(args, 0)) == 0);
+  if (exhausted) {   // and remembers it
+    CallConst(PyDict_GetItemString(PyEval_GetBuiltins(), "next"));
+    Op(Opcode::LOAD_FAST, v->emitted_slot);
+    LoadConst(Py_None);
+    Op(Opcode::CALL, 2);
+    Op(Opcode::POP_TOP);
+  }
   if (PyTuple_GET_SIZE(reduced.get()) > 2 && PyTuple_GET_ITEM(reduced.get(), 2) != Py_None) {
     Op(Opcode::LOAD_FAST, v->emitted_slot);
     Op(Opcode::LOAD_ATTR, (NameIndex("__setstate__") << 1) | 1);

@@ -114,7 +114,7 @@ ValueRef Trace::TensorValue(Var v) {
       Break("a view of a tensor with unusual strides is read after a write");
       return {};
     }
-    Result<ValueRef> flat = graph_.AddNode(Op::k_contiguous, {base.current}, {}, SpanOf(CurrentSite()));
+    Result<ValueRef> flat = graph_.AddNode(graph_.meta(base.current).offset != 0 ? Op::k_clone : Op::k_contiguous, {base.current}, {}, SpanOf(CurrentSite()));
     if (!flat.ok()) {
       Break(flat.status().message());
       return {};
@@ -180,7 +180,7 @@ bool Trace::WriteTensor(Var target, ValueRef value) {
       Break("a view of a tensor with unusual strides is written");
       return false;
     }
-    Result<ValueRef> flat = graph_.AddNode(Op::k_contiguous, {base.current}, {}, SpanOf(CurrentSite()));
+    Result<ValueRef> flat = graph_.AddNode(graph_.meta(base.current).offset != 0 ? Op::k_clone : Op::k_contiguous, {base.current}, {}, SpanOf(CurrentSite()));
     if (!flat.ok()) {
       Break(flat.status().message());
       return false;

@@ -347,7 +347,8 @@ Var Trace::FromShadow(PyObject* o) {
   if (it != shadows_.end()) return it->second;
   auto constant = consts_.find(o);
   if (constant != consts_.end()) return constant->second;
-  if (IsConstant(o) && !(PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) > 0)) return Const(o);
+  bool made = (PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) > 0) || (PyFrozenSet_CheckExact(o) && PySet_GET_SIZE(o) > 0);
+  if (!made && IsConstant(o)) return Const(o);
   if (PyTuple_CheckExact(o)) {   // a tuple that was just made: each call makes its own
     std::vector<Var> items;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
