@@ -367,8 +367,18 @@ def check_quality(test, program):
     counters = dict(thirdbook.counters)
     for name, wanted in (("breaks", program.breaks), ("compilations", program.compiles), ("recompiles", program.recompiles)):
         if wanted is not None:
-            test.assertEqual(counters[name], wanted, f"{name}; all counters {counters}\n{program.listing()}")
+            why = f"{name}; all counters {counters}\n{_reasons()}{program.listing()}"
+            test.assertEqual(counters[name], wanted, why)
     test.assertGreater(counters["compilations"], 0, f"nothing was compiled\n{program.listing()}")
+
+
+def _reasons():
+    """Why the compiler broke and compiled again, a line each."""
+    lines = []
+    for one in thirdbook.report()["compilations"]:
+        lines.append(f"compiled {one['function']} ({one['status']}): {one['trigger']}\n")
+        lines += [f"broke at line {found['line']} ({found['reason']}): {found['explanation']}\n" for found in one["breaks"]]
+    return "".join(lines)
 
 
 def assert_same(test, make, calls=2, *, compiles=None, breaks=None, fullgraph=False):
