@@ -4,6 +4,7 @@
 #include <new>
 
 #include "kernel/engine.h"
+#include "graph/serialize.h"
 #include "python/fault_injection.h"
 #include "python/py_ref.h"
 #include "python/tensor_internal.h"
@@ -179,6 +180,26 @@ PyObject* EngineRegistered(PyObject*, PyObject*) {
   return PyBool_FromLong(CurrentEngine().instantiate != nullptr);
 }
 
+// _save_graph(graph object), _load_graph(bytes): graph/serialize.h.
+PyObject* SaveGraphObject(PyObject*, PyObject* object) {
+  const Graph* graph = GraphOf(object);
+  if (graph == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "_save_graph takes a graph");
+    return nullptr;
+  }
+  Result<std::vector<uint8_t>> bytes = SaveGraph(*graph);
+  if (!bytes.ok()) return RaiseStatus(bytes.status());
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(bytes->data()), static_cast<Py_ssize_t>(bytes->size()));
+}
+PyObject* LoadGraphObject(PyObject*, PyObject* object) {
+  char* data;
+  Py_ssize_t size;
+  if (PyBytes_AsStringAndSize(object, &data, &size) < 0) return nullptr;
+  Result<Graph> graph = LoadGraph(reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size));
+  if (!graph.ok()) return RaiseStatus(graph.status());
+  return MakeGraphObject(std::move(*graph), Backend::kWasm);
+}
+
 template <typename F>
 PyCFunction Method(F* f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
@@ -188,6 +209,8 @@ PyMethodDef kMethods[] = {
     {"_commit", Method(Commit), METH_FASTCALL, "Writes a graph's final value into an input."},
     {"_register_engine", Method(RegisterEngine), METH_FASTCALL,
      "Sets the function that instantiates kernels."},
+    {"_save_graph", SaveGraphObject, METH_O, "A graph as bytes."},
+    {"_load_graph", LoadGraphObject, METH_O, "A graph object from such bytes."},
     {"_engine_registered", EngineRegistered, METH_NOARGS, "Whether kernels can be instantiated."},
     {nullptr, nullptr, 0, nullptr}};
 

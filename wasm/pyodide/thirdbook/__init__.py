@@ -18,6 +18,7 @@ from ._api import (
     reset,
 )
 from ._core import Tensor
+from ._export import export
 from ._higher_order import cond
 from ._torch_alias import install_torch_alias
 
@@ -36,6 +37,7 @@ __all__ = [
     "counters",
     "disable",
     "explain",
+    "export",
     "graph_break",
     "install_torch_alias",
     "is_compiling",

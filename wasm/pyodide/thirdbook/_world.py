@@ -324,6 +324,10 @@ class Reach:
         for name, value in kwargs.items():
             yield f"L['{name}']", value
 
+    def reached(self, kind) -> list:
+        """The objects of a class that were reached."""
+        return [value for value in self._alive if issubclass(type(value), kind)]
+
     def put_back(self) -> None:
         for restore in self._restores:
             restore()
