@@ -116,34 +116,48 @@ void PackMatrix(const ProductShape& s, const float* b, int64_t k0, int64_t depth
   }
 }
 
-// The same from an image: row (channel, y, x of the kernel), column = output pixel.
+// Writes `count` elements (or zeros, where `from` is null) of row p of the panels, from column `column` on.
+void PutRow(float* row, int64_t panel_stride, int64_t column, int64_t count, const float* from, int64_t step) {
+  while (count > 0) {
+    float* to = row + column / kPanel * panel_stride + column % kPanel;
+    if (column % 4 == 0 && count >= 4 && step == 1) {
+      Store(to, from ? Load(from) : Splat(0));
+      column += 4, count -= 4;
+      if (from) from += 4;
+    } else {
+      *to = from ? *from : 0;
+      ++column, --count;
+      if (from) from += step;
+    }
+  }
+}
+
+// The same from an image: row (channel, y, x of the kernel), column = output pixel. One row of pixels at a time: zeros where the window is over
+// the left edge, a run of the image, zeros over the right edge.
 void PackPatches(const ConvolutionShape& s, const float* image, int64_t k0, int64_t depth, int64_t n0, int64_t columns, float* out) {
-  const int64_t window = s.kernel_h * s.kernel_w;
-  for (int64_t j = 0; j < columns; j += kPanel) {
-    const int64_t width = std::min(kPanel, columns - j);
-    int64_t y[kPanel], x[kPanel];
-    for (int64_t i = 0; i < width; ++i) {
-      const int64_t pixel = n0 + j + i;
-      y[i] = pixel / s.out_w * s.stride_h - s.padding_h;
-      x[i] = pixel % s.out_w * s.stride_w - s.padding_w;
+  const int64_t window = s.kernel_h * s.kernel_w, panel_stride = depth * kPanel;
+  const int64_t padded = (columns + kPanel - 1) / kPanel * kPanel;
+  int64_t channel = k0 / window, dy = k0 % window / s.kernel_w, dx = k0 % window % s.kernel_w;
+  for (int64_t p = 0; p < depth; ++p, out += kPanel) {
+    const float* plane = image + channel * s.height * s.width;
+    const int64_t shift = dx * s.dilation_w - s.padding_w;   // input x of output x = 0
+    // Output x whose input lies inside the image: [first, last).
+    const int64_t first = shift >= 0 ? 0 : (-shift + s.stride_w - 1) / s.stride_w;
+    const int64_t last = s.width <= shift ? 0 : (s.width - shift - 1) / s.stride_w + 1;
+    int64_t y = n0 / s.out_w, x = n0 % s.out_w;
+    for (int64_t column = 0; column < columns; ++y, x = 0) {
+      const int64_t end = std::min(s.out_w, x + columns - column);   // of this row of pixels
+      const int64_t in_y = y * s.stride_h - s.padding_h + dy * s.dilation_h;
+      const bool inside = in_y >= 0 && in_y < s.height;
+      const int64_t low = inside ? std::clamp(first, x, end) : end, high = inside ? std::clamp(last, low, end) : end;
+      PutRow(out, panel_stride, column, low - x, nullptr, 1);
+      if (high > low) PutRow(out, panel_stride, column + low - x, high - low, plane + in_y * s.width + low * s.stride_w + shift, s.stride_w);
+      PutRow(out, panel_stride, column + high - x, end - high, nullptr, 1);
+      column += end - x;
     }
-    const bool one_row = width == kPanel && s.stride_w == 1 && y[0] == y[kPanel - 1];
-    int64_t channel = k0 / window, within = k0 % window;
-    for (int64_t p = 0; p < depth; ++p, out += kPanel) {
-      const int64_t dy = within / s.kernel_w * s.dilation_h, dx = within % s.kernel_w * s.dilation_w;
-      const float* plane = image + channel * s.height * s.width;
-      if (one_row && y[0] + dy >= 0 && y[0] + dy < s.height && x[0] + dx >= 0 && x[kPanel - 1] + dx < s.width) {
-        const float* from = plane + (y[0] + dy) * s.width + x[0] + dx;
-        Store(out, Load(from));
-        Store(out + 4, Load(from + 4));
-      } else {
-        for (int64_t i = 0; i < kPanel; ++i) {
-          const bool inside = i < width && y[i] + dy >= 0 && y[i] + dy < s.height && x[i] + dx >= 0 && x[i] + dx < s.width;
-          out[i] = inside ? plane[(y[i] + dy) * s.width + x[i] + dx] : 0;
-        }
-      }
-      if (++within == window) within = 0, ++channel;
-    }
+    PutRow(out, panel_stride, columns, padded - columns, nullptr, 1);
+    if (++dx == s.kernel_w) dx = 0, ++dy;
+    if (dy == s.kernel_h) dy = 0, ++channel;
   }
 }
 

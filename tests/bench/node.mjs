@@ -1,4 +1,4 @@
-// The suite in this Node: prints one JSON line on stdout, progress on stderr.
+// The suite in this Node, for one group of contenders (they disturb each other in one process): prints one JSON line on stdout, progress on stderr.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -16,7 +16,8 @@ const relaxed = WebAssembly.validate(
   new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 6, 1, 0x60, 1, 0x7b, 1, 0x7b, 3, 2, 1, 0, 10, 13, 1, 11, 0, 0x20, 0, 0x20, 0, 0x20, 0, 0xfd, 0x85, 2, 0x0b]),
 );
 const built = buildLimits();
-const contenders = [await openHand({ limits: readFileSync(relaxed ? built.relaxed : built.plain) })];
+const contenders = [];
+if (options.group === "own") contenders.push(await openHand({ limits: readFileSync(relaxed ? built.relaxed : built.plain) }));
 
 async function pyodideWithWheel() {
   const folder = options.wheel ?? build.wheel;
@@ -28,21 +29,16 @@ async function pyodideWithWheel() {
   pyodide.unpackArchive(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), "wheel");
   return pyodide;
 }
-const pyodide = await pyodideWithWheel();
-const programs = readFileSync(join(here, "contenders/programs.py"), "utf8");
-contenders.push(await openThirdbook({ pyodide, programs, compiled: true }), await openThirdbook({ pyodide, programs, compiled: false }));
-if (options.peers !== false) {
-  const peers = await nodePeers();
+if (options.group === "own") {
+  const pyodide = await pyodideWithWheel();
+  const programs = readFileSync(join(here, "contenders/programs.py"), "utf8");
+  contenders.push(await openThirdbook({ pyodide, programs, compiled: true }), await openThirdbook({ pyodide, programs, compiled: false }));
+} else if (options.group === "plain") {
   contenders.push(await openPlain());
-  for (const name of ["jax", "tfjs", "ort"]) {
-    try {
-      contenders.push(await (await import(`./contenders/${name}.mjs`)).open({ peers }));
-    } catch (error) {
-      console.error(`bench: ${name} cannot start: ${error.message}`);
-    }
-  }
+} else {
+  contenders.push(await (await import(`./contenders/${options.group}.mjs`)).open({ peers: await nodePeers() }));
 }
 const filter = (id) => !options.cases || options.cases.some((c) => id.includes(c));
-const out = await runSuite({ contenders, filter, quick: options.quick, say: (line) => console.error(`  ${line}`) });
+const out = await runSuite({ contenders, digests: options.digests, filter, quick: options.quick, say: (line) => console.error(`  ${line}`) });
 process.stdout.write(`\nRESULT ${JSON.stringify({ host: `Node ${process.versions.node}`, relaxed, ...out })}\n`);
 process.exit(0);

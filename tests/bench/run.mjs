@@ -28,9 +28,10 @@ while (args.length) {
   }
 }
 
-function inNode() {
+function inNode(group) {
   return new Promise((done, fail) => {
-    const child = spawn(process.execPath, ["--stack-size=4000", join(here, "node.mjs"), JSON.stringify(options)], { stdio: ["ignore", "pipe", "inherit"] });
+    const words = ["--stack-size=4000", join(here, "node.mjs"), JSON.stringify({ ...options, ...group })];
+    const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
     let text = "";
     child.stdout.on("data", (chunk) => (text += chunk));
     child.on("close", (status) => {
@@ -41,11 +42,33 @@ function inNode() {
   });
 }
 
+// Each group has a process or page of its own; results are compared with those of the first.
+const groups = options.peers ? ["own", "plain", "jax", "tfjs", "ort"] : ["own"];
+async function allGroups(runGroup) {
+  let whole = null;
+  for (const group of groups) {
+    try {
+      const part = await runGroup({ group, digests: whole?.digests ?? {} });
+      if (!whole) {
+        whole = part;
+        continue;
+      }
+      Object.assign(whole.versions, part.versions);
+      whole.errors.push(...part.errors);
+      for (const [id, row] of Object.entries(part.results)) Object.assign((whole.results[id] ??= {}), row);
+    } catch (error) {
+      if (!whole) throw error;
+      whole.errors.push(`${group}: ${String(error.message).slice(0, 200)}`);
+    }
+  }
+  return whole;
+}
+
 const runs = [];
-if (node) runs.push(await inNode());
+if (node) runs.push(await allGroups(inNode));
 if (browser) {
-  const { runInChromium } = await import("./browser/run.mjs");
-  const run = await runInChromium(options);
+  const { withChromium } = await import("./browser/run.mjs");
+  const run = await withChromium(options, allGroups);
   if (run) runs.push(run);
   else console.error("bench: no Chromium, that half is left out");
 }

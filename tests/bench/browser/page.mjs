@@ -12,13 +12,18 @@ const fetched = async (path) => (await fetch(path)).arrayBuffer();
 
 window.runBench = async (options) => {
   const relaxed = options.relaxed;
-  const contenders = [await openHand({ limits: await fetched(relaxed ? "/limits-relaxed.wasm" : "/limits.wasm") })];
-  const { loadPyodide } = await import(/* @vite-ignore */ `${location.origin}/pyodide/pyodide.mjs`);
-  const pyodide = await loadPyodide({ indexURL: `${location.origin}/pyodide/` });
-  pyodide.unpackArchive(await fetched("/thirdbook.whl"), "wheel");
-  const programs = await (await fetch("/programs.py")).text();
-  contenders.push(await openThirdbook({ pyodide, programs, compiled: true }), await openThirdbook({ pyodide, programs, compiled: false }));
-  if (options.peers !== false) {
+  const contenders = [];
+  const own = async () => {
+    contenders.push(await openHand({ limits: await fetched(relaxed ? "/limits-relaxed.wasm" : "/limits.wasm") }));
+    const { loadPyodide } = await import(/* @vite-ignore */ `${location.origin}/pyodide/pyodide.mjs`);
+    const pyodide = await loadPyodide({ indexURL: `${location.origin}/pyodide/` });
+    pyodide.unpackArchive(await fetched("/thirdbook.whl"), "wheel");
+    const programs = await (await fetch("/programs.py")).text();
+    contenders.push(await openThirdbook({ pyodide, programs, compiled: true }), await openThirdbook({ pyodide, programs, compiled: false }));
+  };
+  if (options.group === "own") await own();
+  else if (options.group === "plain") contenders.push(await openPlain());
+  else {
     const loaders = {
       jax: async () => ({ jax: await peers.jax(), version: options.versions["@jax-js/jax"] }),
       async tfjs() {
@@ -32,15 +37,8 @@ window.runBench = async (options) => {
         return { ort, version: options.versions["onnxruntime-web"] };
       },
     };
-    contenders.push(await openPlain());
-    for (const open of [openJax, openTf, openOrt]) {
-      try {
-        contenders.push(await open({ peers: loaders }));
-      } catch (error) {
-        console.log(`a peer cannot start: ${error.message}`);
-      }
-    }
+    contenders.push(await { jax: openJax, tfjs: openTf, ort: openOrt }[options.group]({ peers: loaders }));
   }
   const filter = (id) => !options.cases || options.cases.some((c) => id.includes(c));
-  return runSuite({ contenders, filter, quick: options.quick, say: (line) => console.log(line) });
+  return runSuite({ contenders, digests: options.digests, filter, quick: options.quick, say: (line) => console.log(line) });
 };

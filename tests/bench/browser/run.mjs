@@ -13,7 +13,8 @@ import { installPeers, kPeerFolder, kPeers } from "../peers.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 const kTypes = { ".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm", ".json": "application/json", ".py": "text/plain", ".html": "text/html" };
 
-export async function runInChromium(options) {
+/** Calls `work` with a function that runs one group of contenders in a fresh page. */
+export async function withChromium(options, work) {
   const chromium = findChromium();
   if (!chromium) return null;
   installPeers();
@@ -57,12 +58,16 @@ export async function runInChromium(options) {
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   const browser = await puppeteer.launch({ executablePath: chromium, args: ["--no-sandbox"], protocolTimeout: 3600000 });
   try {
-    const page = await browser.newPage();
-    page.on("console", (message) => console.error(`  ${message.text()}`));
-    await page.goto(`http://127.0.0.1:${server.address().port}/`);
-    await page.waitForFunction(() => typeof window.runBench === "function");
-    const result = await page.evaluate((o) => window.runBench(o), { ...options, relaxed: true, versions: kPeers });
-    return { host: (await browser.version()).replace("HeadlessChrome/", "Chromium "), relaxed: true, ...result };
+    const host = (await browser.version()).replace(/^(Headless)?Chrome\//, "Chromium ");
+    return await work(async (group) => {
+      const page = await browser.newPage();
+      page.on("console", (message) => console.error(`  ${message.text()}`));
+      await page.goto(`http://127.0.0.1:${server.address().port}/`);
+      await page.waitForFunction(() => typeof window.runBench === "function");
+      const result = await page.evaluate((o) => window.runBench(o), { ...options, ...group, relaxed: true, versions: kPeers });
+      await page.close();
+      return { host, relaxed: true, ...result };
+    });
   } finally {
     await browser.close();
     server.close();
