@@ -17,7 +17,8 @@ ArenaLayout LayOut(const std::vector<ArenaBlock>& blocks) {
   layout.offsets.assign(blocks.size(), -1);
   std::vector<size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return blocks[a].first < blocks[b].first; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return blocks[a].first < blocks[b].first; });
   std::vector<size_t> placed;
   for (size_t i : order) {
     const ArenaBlock& block = blocks[i];
@@ -28,8 +29,10 @@ ArenaLayout LayOut(const std::vector<ArenaBlock>& blocks) {
       // The heir must not meet a third block that took the same place already.
       for (size_t p : placed) {
         const ArenaBlock& other = blocks[p];
-        if (static_cast<int>(p) == block.in_place_of || other.last < block.first || other.first > block.last) continue;
-        if (layout.offsets[p] < offset + size && offset < layout.offsets[p] + Rounded(other.bytes)) offset = -1;
+        if (static_cast<int>(p) == block.in_place_of || other.last < block.first || other.first > block.last)
+          continue;
+        if (layout.offsets[p] < offset + size && offset < layout.offsets[p] + Rounded(other.bytes))
+          offset = -1;
         if (offset < 0) break;
       }
     }

@@ -11,7 +11,7 @@ namespace thirdbook {
 namespace {
 
 struct Fault {
-  int next = -1;             // events until the one that fails
+  int next = -1;  // events until the one that fails
   int counted = 0;
   bool Strikes() {
     ++counted;
@@ -42,7 +42,7 @@ void SetEngine(const Engine& engine) {
 const Engine& CurrentEngine() { return g_engine; }
 
 int SetInstantiationFault(int nth) {
-  if (nth >= 0) Cache().clear();   // so that there is something to instantiate
+  if (nth >= 0) Cache().clear();  // so that there is something to instantiate
   return g_instantiation.Arm(nth);
 }
 int SetDispatchFault(int nth) { return g_dispatch.Arm(nth); }
@@ -66,8 +66,10 @@ std::shared_ptr<const CompiledKernel> CompileKernel(const LoopKernel& loops) {
 }
 
 void RunKernel(const CompiledKernel& kernel, const Cell* cells) {
-  if (kernel.function) kernel.function(cells);
-  else InterpretLoops(kernel.expanded, cells);
+  if (kernel.function)
+    kernel.function(cells);
+  else
+    InterpretLoops(kernel.expanded, cells);
 }
 
 int CompiledKernelCount() { return static_cast<int>(Cache().size()); }

@@ -14,7 +14,7 @@ namespace thirdbook {
 namespace {
 
 constexpr size_t kMaxPlans = 64;
-constexpr int64_t kKeptArena = 64 << 20;   // a larger one is given back after each run
+constexpr int64_t kKeptArena = 64 << 20;  // a larger one is given back after each run
 
 // Plans do not depend on where in its storage an input starts.
 bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
@@ -74,7 +74,8 @@ class PlanExecutable final : public Executable {
       KernelReport report;
       report.name = "k" + std::to_string(reports.size()) + "_" + step.name;
       report.loops = Print(step.kernel->loops);
-      report.text = EmitWasm(step.kernel->expanded, {.relaxed = CurrentEngine().relaxed, .annotate = true}).text;
+      report.text =
+          EmitWasm(step.kernel->expanded, {.relaxed = CurrentEngine().relaxed, .annotate = true}).text;
       report.nodes = step.nodes;
       reports.push_back(std::move(report));
     }
@@ -120,11 +121,16 @@ class PlanExecutable final : public Executable {
       switch (slot.kind) {
         case Slot::Kind::kInput: {
           const Tensor& t = *inputs[slot.index];
-          addresses_[s] = static_cast<char*>(t.storage()->data()) + (t.meta().offset - slot.meta.offset) * ItemSize(slot.meta.dtype);
+          addresses_[s] = static_cast<char*>(t.storage()->data()) +
+                          (t.meta().offset - slot.meta.offset) * ItemSize(slot.meta.dtype);
           break;
         }
-        case Slot::Kind::kConstant: addresses_[s] = static_cast<char*>(slot.constant.storage()->data()); break;
-        case Slot::Kind::kArena: addresses_[s] = arena_ ? static_cast<char*>(arena_->data()) + slot.offset : nullptr; break;
+        case Slot::Kind::kConstant:
+          addresses_[s] = static_cast<char*>(slot.constant.storage()->data());
+          break;
+        case Slot::Kind::kArena:
+          addresses_[s] = arena_ ? static_cast<char*>(arena_->data()) + slot.offset : nullptr;
+          break;
         case Slot::Kind::kOutput: {
           given_[s] = Storage::Allocate(static_cast<size_t>(slot.meta.numel() * ItemSize(slot.meta.dtype)));
           if (!given_[s]) return MemoryError("out of memory for a result");
@@ -169,7 +175,8 @@ class PlanExecutable final : public Executable {
 
   void Patch(Step& step) const {
     for (const Pointer& p : step.pointers) {
-      step.cells[static_cast<size_t>(p.cell)] = reinterpret_cast<Cell>(addresses_[static_cast<size_t>(p.slot)] + p.offset);
+      step.cells[static_cast<size_t>(p.cell)] =
+          reinterpret_cast<Cell>(addresses_[static_cast<size_t>(p.slot)] + p.offset);
     }
     const LoopKernel& k = step.kernel->loops;
     for (size_t s = 0; s < step.scratch_offsets.size(); ++s) {
@@ -187,20 +194,22 @@ class PlanExecutable final : public Executable {
     Step& step = *c->step;
     for (size_t i = 0; i < step.pointers.size(); ++i) {
       const Pointer& p = step.pointers[i];
-      char* address = c->self->addresses_[static_cast<size_t>(p.slot)] + p.offset + step.batch_offsets[i][static_cast<size_t>(batch)] +
-                      first * step.row_strides[i];
+      char* address = c->self->addresses_[static_cast<size_t>(p.slot)] + p.offset +
+                      step.batch_offsets[i][static_cast<size_t>(batch)] + first * step.row_strides[i];
       step.cells[static_cast<size_t>(p.cell)] = reinterpret_cast<Cell>(address);
     }
     if (step.rows_cell >= 0) step.cells[static_cast<size_t>(step.rows_cell)] = count;
     RunKernel(*step.kernel, step.cells.data());
   }
   void RunProduct(Step& step) const {
-    const auto at = [&](int slot, int64_t offset) { return reinterpret_cast<float*>(addresses_[static_cast<size_t>(slot)] + offset); };
+    const auto at = [&](int slot, int64_t offset) {
+      return reinterpret_cast<float*>(addresses_[static_cast<size_t>(slot)] + offset);
+    };
     auto* workspace = reinterpret_cast<float*>(static_cast<char*>(arena_->data()) + step.workspace_offset);
     BandContext context{this, &step};
     if (step.kernel) Patch(step);
-    MultiplyPacked(step.product, at(step.a, step.a_offset), at(step.b, step.b_offset), at(step.c, step.c_offset), workspace,
-                   step.kernel ? RunEpilogue : nullptr, &context);
+    MultiplyPacked(step.product, at(step.a, step.a_offset), at(step.b, step.b_offset),
+                   at(step.c, step.c_offset), workspace, step.kernel ? RunEpilogue : nullptr, &context);
   }
 
   Tensor TensorAt(const Plan& plan, const Place& place) const {
@@ -214,7 +223,9 @@ class PlanExecutable final : public Executable {
         return Tensor(t.storage(), std::move(meta));
       }
       case Slot::Kind::kConstant: return Tensor(slot.constant.storage(), std::move(meta));
-      case Slot::Kind::kArena: meta.offset += slot.offset / ItemSize(meta.dtype); return Tensor(arena_, std::move(meta));
+      case Slot::Kind::kArena:
+        meta.offset += slot.offset / ItemSize(meta.dtype);
+        return Tensor(arena_, std::move(meta));
       default: return Tensor(given_[static_cast<size_t>(place.slot)], std::move(meta));
     }
   }

@@ -7,8 +7,8 @@
 namespace thirdbook {
 
 int ExprPool::Add(Expr expr) {
-  const auto key = std::make_tuple(static_cast<int>(expr.prim), static_cast<int>(expr.type), expr.args[0], expr.args[1], expr.args[2],
-                                   expr.args[3], expr.imm);
+  const auto key = std::make_tuple(static_cast<int>(expr.prim), static_cast<int>(expr.type), expr.args[0],
+                                   expr.args[1], expr.args[2], expr.args[3], expr.imm);
   const auto [it, fresh] = known_.try_emplace(key, static_cast<int>(exprs_.size()));
   if (fresh) exprs_.push_back(expr);
   return it->second;
@@ -63,8 +63,9 @@ TypedExpr CastExpr(ExprPool& pool, TypedExpr value, DType to) {
   const LaneType from_type = LaneTypeOf(value.dtype), to_type = LaneTypeOf(to);
   int id = value.id;
   const Expr& expr = pool.at(id);
-  if (expr.prim == Prim::k_constant) {   // numbers written in the program
-    const double number = from_type == LaneType::kF32   ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(expr.imm)))
+  if (expr.prim == Prim::k_constant) {  // numbers written in the program
+    const double number = from_type == LaneType::kF32
+                              ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(expr.imm)))
                           : from_type == LaneType::kF64 ? std::bit_cast<double>(expr.imm)
                           : from_type == LaneType::kI32 ? static_cast<double>(static_cast<int32_t>(expr.imm))
                                                         : static_cast<double>(static_cast<int64_t>(expr.imm));

@@ -41,9 +41,13 @@ Width WidthOf(const Graph& graph, const ValueMetas& metas, NodeId id) {
   return width;
 }
 
-// The dims of a view's result in terms of those of its operand, where the view only moves, adds, drops or repeats dimensions.
-std::optional<DimMap> ThroughView(const Node& node, const TensorMeta& in, const TensorMeta& out, const DimMap& dims) {
-  const auto wrap = [&](int64_t d, size_t rank) { return static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(rank) : d); };
+// The dims of a view's result in terms of those of its operand, where the view only moves, adds, drops or
+// repeats dimensions.
+std::optional<DimMap> ThroughView(const Node& node, const TensorMeta& in, const TensorMeta& out,
+                                  const DimMap& dims) {
+  const auto wrap = [&](int64_t d, size_t rank) {
+    return static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(rank) : d);
+  };
   switch (node.op) {
     case Op::k_alias: return dims;
     case Op::k_contiguous: return in.sizes == out.sizes ? std::optional<DimMap>(dims) : std::nullopt;
@@ -60,7 +64,8 @@ std::optional<DimMap> ThroughView(const Node& node, const TensorMeta& in, const 
     case Op::k_transpose: {
       DimMap moved = dims;
       if (moved.empty()) return moved;
-      std::swap(moved[wrap(IntAttr(node.attrs, 0), dims.size())], moved[wrap(IntAttr(node.attrs, 1), dims.size())]);
+      std::swap(moved[wrap(IntAttr(node.attrs, 0), dims.size())],
+                moved[wrap(IntAttr(node.attrs, 1), dims.size())]);
       return moved;
     }
     case Op::k_expand: {
@@ -71,7 +76,11 @@ std::optional<DimMap> ThroughView(const Node& node, const TensorMeta& in, const 
       }
       return moved;
     }
-    case Op::k_unsqueeze: case Op::k_squeeze: case Op::k_view: case Op::k_reshape: case Op::k_flatten: {
+    case Op::k_unsqueeze:
+    case Op::k_squeeze:
+    case Op::k_view:
+    case Op::k_reshape:
+    case Op::k_flatten: {
       // Only dimensions of size 1 may come or go.
       DimMap moved;
       size_t i = 0;
@@ -97,7 +106,8 @@ bool IsViewHere(const Graph& graph, const ValueMetas& metas, NodeId id) {
   const Node& node = graph.node(id);
   if (node.operands.empty() || !node.operands[0].defined()) return false;
   const ValueRef v = node.operands[0];
-  return AliasesOperand(node.op, metas[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)], node.attrs);
+  return AliasesOperand(node.op, metas[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)],
+                        node.attrs);
 }
 
 class Fuser {
@@ -122,11 +132,14 @@ class Fuser {
   }
 
  private:
-  const TensorMeta& Meta(ValueRef v) const { return m_[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)]; }
+  const TensorMeta& Meta(ValueRef v) const {
+    return m_[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)];
+  }
   const TensorMeta& Out(NodeId id) const { return m_[static_cast<size_t>(id.value)][0]; }
 
   void Add(Unit unit) {
-    for (const Member& m : unit.members) unit_of_[static_cast<size_t>(m.node.value)] = static_cast<int>(units_.size());
+    for (const Member& m : unit.members)
+      unit_of_[static_cast<size_t>(m.node.value)] = static_cast<int>(units_.size());
     units_.push_back(std::move(unit));
   }
 
@@ -145,15 +158,17 @@ class Fuser {
     return unit;
   }
   static bool IsFolding(const Node& node) {
-    return Info(node.op).op_class == OpClass::kReduction || node.op == Op::k_softmax || node.op == Op::k_log_softmax ||
-           node.op == Op::k_layer_norm;
+    return Info(node.op).op_class == OpClass::kReduction || node.op == Op::k_softmax ||
+           node.op == Op::k_log_softmax || node.op == Op::k_layer_norm;
   }
   static DimMap FoldedMap(const DimMap& dims, uint32_t folded, bool along, bool keepdim) {
     if (along) return dims;
     DimMap out;
     for (size_t i = 0; i < dims.size(); ++i) {
-      if (!(folded >> i & 1)) out.push_back(dims[i]);
-      else if (keepdim) out.push_back(-1);
+      if (!(folded >> i & 1))
+        out.push_back(dims[i]);
+      else if (keepdim)
+        out.push_back(-1);
     }
     return out;
   }
@@ -219,7 +234,8 @@ class Fuser {
     Unit& unit = units_[static_cast<size_t>(u)];
     if (static_cast<int>(unit.members.size()) >= options_.max_members) return false;
     if (!WidthsAgree(unit, WidthOf(g_, m_, id)) || !OthersIndependent(id, u)) return false;
-    const std::optional<DimMap> dims = IsFolding(g_.node(id)) ? FoldingDims(id, unit) : PointwiseDims(id, unit);
+    const std::optional<DimMap> dims =
+        IsFolding(g_.node(id)) ? FoldingDims(id, unit) : PointwiseDims(id, unit);
     if (!dims) return false;
     unit.members.push_back({id, *dims});
     unit_of_[static_cast<size_t>(id.value)] = u;
@@ -238,25 +254,27 @@ class Fuser {
     uint32_t folded = 0, covered = 0;
     for (size_t i = 0; i < dims.size(); ++i) {
       if (dims[i] < 0) {
-        if (in.sizes[i] != 1) return std::nullopt;   // folds a repeated dimension
+        if (in.sizes[i] != 1) return std::nullopt;  // folds a repeated dimension
         continue;
       }
       covered |= 1u << dims[i];
       if (own >> i & 1) folded |= 1u << dims[i];
     }
     for (size_t d = 0; d < unit.domain.size(); ++d) {
-      if (!(covered >> d & 1) && unit.domain[d] != 1) return std::nullopt;   // a row value: another domain
+      if (!(covered >> d & 1) && unit.domain[d] != 1) return std::nullopt;  // a row value: another domain
     }
     const uint32_t before = Without1(unit, unit.folded), now = Without1(unit, folded);
     if (before != 0 && before != now) return std::nullopt;
-    if (before == 0 && now == 0 && unit.folded == 0 && Numel(unit.domain) != 1) return std::nullopt;   // folds only sizes of 1
+    if (before == 0 && now == 0 && unit.folded == 0 && Numel(unit.domain) != 1)
+      return std::nullopt;  // folds only sizes of 1
     if (before == 0) {
-      for (const Member& m : unit.members) {   // a group that folds nothing so far: everything in it is an element value
+      for (const Member& m :
+           unit.members) {  // a group that folds nothing so far: everything in it is an element value
         if (IsFolding(g_.node(m.node))) return std::nullopt;
       }
       unit.folded = folded;
     }
-    for (size_t i : {size_t{1}, size_t{2}}) {   // layer_norm: weight and bias come from outside
+    for (size_t i : {size_t{1}, size_t{2}}) {  // layer_norm: weight and bias come from outside
       if (node.op == Op::k_layer_norm && i < node.operands.size() && node.operands[i].defined() &&
           UnitOfValue(node.operands[i]) == unit_of_[static_cast<size_t>(member->node.value)]) {
         return std::nullopt;
@@ -301,7 +319,8 @@ class Fuser {
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (out[i] >= 0 || sizes[i] == 1) continue;
       for (size_t d = 0; d < unit.domain.size() && out[i] < 0; ++d) {
-        if ((unit.folded >> d & 1) && !(used >> d & 1) && unit.domain[d] == sizes[i]) out[i] = static_cast<int>(d), used |= 1u << d;
+        if ((unit.folded >> d & 1) && !(used >> d & 1) && unit.domain[d] == sizes[i])
+          out[i] = static_cast<int>(d), used |= 1u << d;
       }
       if (out[i] < 0) return std::nullopt;
     }
@@ -313,13 +332,17 @@ class Fuser {
     return out;
   }
 
-  // Puts the members of `from` in front of those of `into`, when both run over the same domain in the same order.
+  // Puts the members of `from` in front of those of `into`, when both run over the same domain in the same
+  // order.
   bool Merge(int into, int from) {
     Unit& a = units_[static_cast<size_t>(into)];
     Unit& b = units_[static_cast<size_t>(from)];
-    if (into == from || a.domain != b.domain || static_cast<int>(a.members.size() + b.members.size()) > options_.max_members) return false;
+    if (into == from || a.domain != b.domain ||
+        static_cast<int>(a.members.size() + b.members.size()) > options_.max_members)
+      return false;
     if (a.folded != b.folded && a.folded != 0 && b.folded != 0) return false;
-    if (b.folded != 0 && a.folded == 0) return false;   // a's values would have to be element values of b's folds
+    if (b.folded != 0 && a.folded == 0)
+      return false;  // a's values would have to be element values of b's folds
     for (const Member& m : b.members) {
       if (!WidthsAgree(a, WidthOf(g_, m_, m.node))) return false;
     }
@@ -353,12 +376,14 @@ class Fuser {
     }
     for (const Member& m : b.members) unit_of_[static_cast<size_t>(m.node.value)] = into;
     a.members.insert(a.members.end(), b.members.begin(), b.members.end());
-    std::sort(a.members.begin(), a.members.end(), [](const Member& x, const Member& y) { return x.node.value < y.node.value; });
+    std::sort(a.members.begin(), a.members.end(),
+              [](const Member& x, const Member& y) { return x.node.value < y.node.value; });
     b.members.clear();
     return true;
   }
 
-  // Depth first from the units in the order of their last member. Random draws keep their order: each waits for the one before.
+  // Depth first from the units in the order of their last member. Random draws keep their order: each waits
+  // for the one before.
   std::vector<Unit> Ordered() {
     std::vector<Unit> out;
     std::vector<char> done(units_.size(), 0);
@@ -385,13 +410,14 @@ class Fuser {
   const Graph& g_;
   const ValueMetas& m_;
   const FuseOptions options_;
-  std::vector<int> unit_of_;   // by node
+  std::vector<int> unit_of_;  // by node
   std::vector<Unit> units_;
 };
 
 }  // namespace
 
-bool FollowViews(const Graph& graph, const ValueMetas& metas, const Unit& unit, ValueRef value, const Member** member, DimMap* dims) {
+bool FollowViews(const Graph& graph, const ValueMetas& metas, const Unit& unit, ValueRef value,
+                 const Member** member, DimMap* dims) {
   std::vector<NodeId> views;
   while (IsViewHere(graph, metas, value.node)) {
     views.push_back(value.node);
@@ -427,28 +453,23 @@ uint32_t FoldedDims(const Node& node, const TensorMeta& operand, bool* along, bo
     return ListAttr(node.attrs, attr).empty() && empty_is_all ? all : mask;
   };
   switch (node.op) {
-    case Op::k_sum: case Op::k_mean: case Op::k_amax: case Op::k_amin:
-      *keepdim = BoolAttr(node.attrs, 1);
-      return list(0, true);
-    case Op::k_any: case Op::k_all:
-      *keepdim = BoolAttr(node.attrs, 1);
-      return list(0, false);
+    case Op::k_sum:
+    case Op::k_mean:
+    case Op::k_amax:
+    case Op::k_amin: *keepdim = BoolAttr(node.attrs, 1); return list(0, true);
+    case Op::k_any:
+    case Op::k_all: *keepdim = BoolAttr(node.attrs, 1); return list(0, false);
     case Op::k_prod:
       *keepdim = BoolAttr(node.attrs, 1);
       return HasAttr(node.attrs, 0) ? one(IntAttr(node.attrs, 0)) : all;
-    case Op::k_max: case Op::k_min: return all;
-    case Op::k_var: case Op::k_std:
-      *keepdim = BoolAttr(node.attrs, 2);
-      return list(0, true);
-    case Op::k_linalg_vector_norm:
-      *keepdim = BoolAttr(node.attrs, 2);
-      return list(1, true);
-    case Op::k_logsumexp:
-      *keepdim = BoolAttr(node.attrs, 1);
-      return list(0, true);
-    case Op::k_softmax: case Op::k_log_softmax:
-      *along = true;
-      return one(IntAttr(node.attrs, 0));
+    case Op::k_max:
+    case Op::k_min: return all;
+    case Op::k_var:
+    case Op::k_std: *keepdim = BoolAttr(node.attrs, 2); return list(0, true);
+    case Op::k_linalg_vector_norm: *keepdim = BoolAttr(node.attrs, 2); return list(1, true);
+    case Op::k_logsumexp: *keepdim = BoolAttr(node.attrs, 1); return list(0, true);
+    case Op::k_softmax:
+    case Op::k_log_softmax: *along = true; return one(IntAttr(node.attrs, 0));
     case Op::k_layer_norm: {
       *along = true;
       const auto n = static_cast<int64_t>(ListAttr(node.attrs, 0).size());
@@ -466,7 +487,8 @@ std::string PrintUnits(const Graph& graph, const std::vector<Unit>& units) {
   std::string text;
   for (size_t u = 0; u < units.size(); ++u) {
     const Unit& unit = units[u];
-    text += "unit " + std::to_string(u) + (unit.fused ? " over " + SizesText(unit.domain) : std::string(" alone"));
+    text += "unit " + std::to_string(u) +
+            (unit.fused ? " over " + SizesText(unit.domain) : std::string(" alone"));
     if (unit.folded) {
       text += " folding";
       for (size_t d = 0; d < unit.domain.size(); ++d) {

@@ -17,7 +17,8 @@ T PythonRemainder(T a, T b) {
   if (mod != 0 && (b < 0) != (mod < 0)) mod += b;
   return mod;
 }
-// Python's // on floats (and torch.floor_divide): from the remainder, so that a == (a // b) * b + a % b as closely as it can.
+// Python's // on floats (and torch.floor_divide): from the remainder, so that a == (a // b) * b + a % b as
+// closely as it can.
 template <typename T>
 T PythonFloorDivide(T a, T b) {
   if (b == 0) return a / b;
@@ -31,10 +32,15 @@ T PythonFloorDivide(T a, T b) {
 }
 
 const HostFunction kTable[] = {
-#define TB_HOST1(name, f, d)                                                                  \
-  {#name, 1, [](float x) -> float { return f(x); }, [](double x) -> double { return d(x); }, nullptr, nullptr},
-#define TB_HOST2(name, f, d)                                                                  \
-  {#name, 2, nullptr, nullptr, [](float x, float y) -> float { return f(x, y); },             \
+#define TB_HOST1(name, f, d)                                              \
+  {#name,   1,      [](float x) -> float { return f(x); }, [](double x) -> double { return d(x); }, \
+   nullptr, nullptr},
+#define TB_HOST2(name, f, d)                          \
+  {#name,                                             \
+   2,                                                 \
+   nullptr,                                           \
+   nullptr,                                           \
+   [](float x, float y) -> float { return f(x, y); }, \
    [](double x, double y) -> double { return d(x, y); }},
 #include "kernel/host_functions.def"
 #undef TB_HOST1

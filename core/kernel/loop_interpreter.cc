@@ -23,16 +23,30 @@ union Values {
   int64_t l[kBlock];
 };
 
-template <typename T> T* Lanes(Values& v);
-template <> float* Lanes<float>(Values& v) { return v.f; }
-template <> double* Lanes<double>(Values& v) { return v.d; }
-template <> int32_t* Lanes<int32_t>(Values& v) { return v.i; }
-template <> int64_t* Lanes<int64_t>(Values& v) { return v.l; }
+template <typename T>
+T* Lanes(Values& v);
+template <>
+float* Lanes<float>(Values& v) {
+  return v.f;
+}
+template <>
+double* Lanes<double>(Values& v) {
+  return v.d;
+}
+template <>
+int32_t* Lanes<int32_t>(Values& v) {
+  return v.i;
+}
+template <>
+int64_t* Lanes<int64_t>(Values& v) {
+  return v.l;
+}
 
 template <typename F>
 void ForType(LaneType type, F f) {
   switch (type) {
-    case LaneType::kBool: case LaneType::kI32: f(int32_t{}); break;
+    case LaneType::kBool:
+    case LaneType::kI32: f(int32_t{}); break;
     case LaneType::kI64: f(int64_t{}); break;
     case LaneType::kF32: f(float{}); break;
     case LaneType::kF64: f(double{}); break;
@@ -99,8 +113,12 @@ T NanMax(T a, T b) {
 class Run {
  public:
   Run(const LoopKernel& kernel, const Cell* cells)
-      : k_(kernel), cells_(cells), depths_(Depths(kernel)), values_(new Values[kernel.instrs.size()]),
-        folds_(new Values[kernel.folds.size() + 1]), sums_(kernel.folds.size(), 0.0) {}
+      : k_(kernel),
+        cells_(cells),
+        depths_(Depths(kernel)),
+        values_(new Values[kernel.instrs.size()]),
+        folds_(new Values[kernel.folds.size() + 1]),
+        sums_(kernel.folds.size(), 0.0) {}
 
   void Whole() {
     count_ = 1;
@@ -112,11 +130,13 @@ class Run {
     for (int64_t r = 0; r < rows; ++r) {
       for (size_t b = 0; b < k_.buffers.size(); ++b) {
         char* p = reinterpret_cast<char*>(cells_[b]);
-        for (int d = 0; d < k_.outer; ++d) p += index[static_cast<size_t>(d)] * Stride(static_cast<int>(b), d);
+        for (int d = 0; d < k_.outer; ++d)
+          p += index[static_cast<size_t>(d)] * Stride(static_cast<int>(b), d);
         row_[b] = p;
       }
       Row();
-      for (int d = k_.outer - 1; d >= 0 && ++index[static_cast<size_t>(d)] == Size(d); --d) index[static_cast<size_t>(d)] = 0;
+      for (int d = k_.outer - 1; d >= 0 && ++index[static_cast<size_t>(d)] == Size(d); --d)
+        index[static_cast<size_t>(d)] = 0;
     }
   }
 
@@ -185,7 +205,8 @@ class Run {
   void Read(const Instr& instr, Values& out, int n) {
     const auto b = static_cast<size_t>(instr.imm);
     switch (k_.buffers[b].dtype) {
-      case DType::kBool: case DType::kUInt8: ReadAs<uint8_t>(b, instr.type, out, n); break;
+      case DType::kBool:
+      case DType::kUInt8: ReadAs<uint8_t>(b, instr.type, out, n); break;
       case DType::kInt32: ReadAs<int32_t>(b, instr.type, out, n); break;
       case DType::kInt64: ReadAs<int64_t>(b, instr.type, out, n); break;
       case DType::kFloat32: ReadAs<float>(b, instr.type, out, n); break;
@@ -205,7 +226,8 @@ class Run {
     const bool scalar = depths_[static_cast<size_t>(store.value)] != Depth::kElement;
     if (!(k_.buffers[b].varies >> k_.outer)) n = 1;
     switch (k_.buffers[b].dtype) {
-      case DType::kBool: case DType::kUInt8: WriteAs<uint8_t>(b, v.i, scalar, n); break;
+      case DType::kBool:
+      case DType::kUInt8: WriteAs<uint8_t>(b, v.i, scalar, n); break;
       case DType::kInt32: WriteAs<int32_t>(b, v.i, scalar, n); break;
       case DType::kInt64: WriteAs<int64_t>(b, v.l, scalar, n); break;
       case DType::kFloat32: WriteAs<float>(b, v.f, scalar, n); break;
@@ -232,10 +254,12 @@ class Run {
       T start = 0;
       if (fold.kind == FoldKind::kProd || fold.kind == FoldKind::kAll) start = 1;
       if (fold.kind == FoldKind::kMin) {
-        start = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+        start = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                     : std::numeric_limits<T>::max();
       }
       if (fold.kind == FoldKind::kMax || fold.kind == FoldKind::kMaxNumber) {
-        start = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::min();
+        start = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                     : std::numeric_limits<T>::min();
       }
       Lanes<T>(folds_[static_cast<size_t>(f)])[0] = start;
     });
@@ -247,7 +271,7 @@ class Run {
       using T = decltype(zero);
       const T* x = Lanes<T>(V(fold.value));
       T& total = Lanes<T>(folds_[static_cast<size_t>(f)])[0];
-      T block = fold.kind == FoldKind::kSum ? T(0) : total;   // sums: one partial sum a block
+      T block = fold.kind == FoldKind::kSum ? T(0) : total;  // sums: one partial sum a block
       for (int e = 0; e < n; ++e) {
         const T v = x[scalar ? 0 : e];
         switch (fold.kind) {
@@ -260,8 +284,10 @@ class Run {
           case FoldKind::kAll: block = block != T(0) && v != T(0) ? T(1) : T(0); break;
         }
       }
-      if (SumsInDouble(fold)) total = static_cast<T>(sums_[static_cast<size_t>(f)] += static_cast<double>(block));
-      else total = fold.kind == FoldKind::kSum ? WrapAdd(total, block) : block;
+      if (SumsInDouble(fold))
+        total = static_cast<T>(sums_[static_cast<size_t>(f)] += static_cast<double>(block));
+      else
+        total = fold.kind == FoldKind::kSum ? WrapAdd(total, block) : block;
     });
   }
 
@@ -334,7 +360,10 @@ class Run {
       case Prim::k_madd: Ternary<T>(instr, id, n, [](T a, T b, T c) { return a * b + c; }); break;
       case Prim::k_nmadd: Ternary<T>(instr, id, n, [](T a, T b, T c) { return c - a * b; }); break;
       case Prim::k_msub: Ternary<T>(instr, id, n, [](T a, T b, T c) { return a * b - c; }); break;
-      case Prim::k_call1: case Prim::k_call2: case Prim::k_patch1: case Prim::k_patch2: Call<T>(instr, id, n); break;
+      case Prim::k_call1:
+      case Prim::k_call2:
+      case Prim::k_patch1:
+      case Prim::k_patch2: Call<T>(instr, id, n); break;
       default: TB_CHECK(false);
     }
   }
@@ -348,7 +377,9 @@ class Run {
       case Prim::k_or_: Binary<T, T>(instr, id, n, [](T a, T b) { return a | b; }); break;
       case Prim::k_xor_: Binary<T, T>(instr, id, n, [](T a, T b) { return a ^ b; }); break;
       case Prim::k_not_: Unary<T>(instr, id, n, [is_bool](T a) { return is_bool ? T(!a) : T(~a); }); break;
-      case Prim::k_shl: Unary<T>(instr, id, n, [by](T a) { return static_cast<T>(static_cast<U>(a) << by); }); break;
+      case Prim::k_shl:
+        Unary<T>(instr, id, n, [by](T a) { return static_cast<T>(static_cast<U>(a) << by); });
+        break;
       case Prim::k_shr: Unary<T>(instr, id, n, [by](T a) { return static_cast<T>(a >> by); }); break;
       default: TB_CHECK(false);
     }
@@ -360,11 +391,19 @@ class Run {
       case Prim::k_sub: Binary<T, T>(instr, id, n, WrapSub<T>); break;
       case Prim::k_mul: Binary<T, T>(instr, id, n, WrapMul<T>); break;
       case Prim::k_neg:
-        Unary<T>(instr, id, n, [](T a) { if constexpr (std::is_integral_v<T>) return WrapSub<T>(0, a); else return -a; });
+        Unary<T>(instr, id, n, [](T a) {
+          if constexpr (std::is_integral_v<T>)
+            return WrapSub<T>(0, a);
+          else
+            return -a;
+        });
         break;
       case Prim::k_abs:
         Unary<T>(instr, id, n, [](T a) {
-          if constexpr (std::is_integral_v<T>) return a < 0 ? WrapSub<T>(0, a) : a; else return std::fabs(a);
+          if constexpr (std::is_integral_v<T>)
+            return a < 0 ? WrapSub<T>(0, a) : a;
+          else
+            return std::fabs(a);
         });
         break;
       case Prim::k_min: Binary<T, T>(instr, id, n, NanMin<T>); break;
@@ -372,7 +411,10 @@ class Run {
       case Prim::k_pmin: Binary<T, T>(instr, id, n, [](T a, T b) { return b < a ? b : a; }); break;
       case Prim::k_pmax: Binary<T, T>(instr, id, n, [](T a, T b) { return a < b ? b : a; }); break;
       default:
-        if constexpr (std::is_integral_v<T>) IntOnly<T>(instr, id, n); else FloatOnly<T>(instr, id, n);
+        if constexpr (std::is_integral_v<T>)
+          IntOnly<T>(instr, id, n);
+        else
+          FloatOnly<T>(instr, id, n);
     }
   }
 
@@ -395,9 +437,13 @@ class Run {
     Values& out = V(id);
     switch (instr.prim) {
       case Prim::k_constant:
-        if (IsWide(instr.type)) out.l[0] = static_cast<int64_t>(instr.imm); else out.i[0] = static_cast<int32_t>(instr.imm);
+        if (IsWide(instr.type))
+          out.l[0] = static_cast<int64_t>(instr.imm);
+        else
+          out.i[0] = static_cast<int32_t>(instr.imm);
         return;
-      case Prim::k_count: ForType(instr.type, [&](auto zero) {
+      case Prim::k_count:
+        ForType(instr.type, [&](auto zero) {
           using T = decltype(zero);
           Lanes<T>(out)[0] = static_cast<T>(count_);
         });
@@ -419,7 +465,8 @@ class Run {
             const From* a = In<From>(instr.args[0], n, spread);
             To* lanes = Lanes<To>(out);
             const bool to_bool = instr.type == LaneType::kBool;
-            for (int e = 0; e < n; ++e) lanes[e] = to_bool ? static_cast<To>(a[e] != From(0)) : Convert<To>(a[e]);
+            for (int e = 0; e < n; ++e)
+              lanes[e] = to_bool ? static_cast<To>(a[e] != From(0)) : Convert<To>(a[e]);
           });
         });
         return;
@@ -435,9 +482,12 @@ class Run {
           for (int e = 0; e < n; ++e) lanes[e] = mask[e] ? yes[e] : no[e];
         });
         return;
-      case Prim::k_eq: case Prim::k_ne: case Prim::k_lt: case Prim::k_le: case Prim::k_gt: case Prim::k_ge:
-        Compare(instr, id, n);
-        return;
+      case Prim::k_eq:
+      case Prim::k_ne:
+      case Prim::k_lt:
+      case Prim::k_le:
+      case Prim::k_gt:
+      case Prim::k_ge: Compare(instr, id, n); return;
       default: ForType(instr.type, [&](auto zero) { Arithmetic<decltype(zero)>(instr, id, n); });
     }
   }

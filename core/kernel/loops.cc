@@ -47,15 +47,17 @@ std::string InstrText(const LoopKernel& kernel, int id) {
   const Instr& instr = kernel.instrs[static_cast<size_t>(id)];
   const PrimRow& row = kPrims[static_cast<int>(instr.prim)];
   std::string text = "v" + std::to_string(id) + " = ";
-  text += row.name[std::strlen(row.name) - 1] == '_' ? std::string(row.name, std::strlen(row.name) - 1) : row.name;
+  text += row.name[std::strlen(row.name) - 1] == '_' ? std::string(row.name, std::strlen(row.name) - 1)
+                                                     : row.name;
   switch (instr.prim) {
     case Prim::k_constant: text += " " + ConstantText(instr); break;
     case Prim::k_load: text += " b" + std::to_string(instr.imm); break;
     case Prim::k_fold: text += " f" + std::to_string(instr.imm); break;
     case Prim::k_scratch: text += " s" + std::to_string(instr.imm); break;
-    case Prim::k_call1: case Prim::k_call2: case Prim::k_patch1: case Prim::k_patch2:
-      text += std::string(" ") + HostFunctionName(static_cast<int>(instr.imm));
-      break;
+    case Prim::k_call1:
+    case Prim::k_call2:
+    case Prim::k_patch1:
+    case Prim::k_patch2: text += std::string(" ") + HostFunctionName(static_cast<int>(instr.imm)); break;
     default: break;
   }
   for (int i = 0; i < row.arity; ++i) text += (i ? ", v" : " v") + std::to_string(instr.args[i]);
@@ -72,7 +74,8 @@ PrimClass ClassOf(Prim prim) { return kPrims[static_cast<int>(prim)].prim_class;
 LaneType LaneTypeOf(DType dtype) {
   switch (dtype) {
     case DType::kBool: return LaneType::kBool;
-    case DType::kUInt8: case DType::kInt32: return LaneType::kI32;
+    case DType::kUInt8:
+    case DType::kInt32: return LaneType::kI32;
     case DType::kInt64: return LaneType::kI64;
     case DType::kFloat32: return LaneType::kF32;
     case DType::kFloat64: return LaneType::kF64;
@@ -92,7 +95,8 @@ const char* FoldName(FoldKind kind) {
 
 Depth DepthOf(const LoopKernel& kernel, const Instr& instr, const std::vector<Depth>& earlier) {
   switch (instr.prim) {
-    case Prim::k_constant: case Prim::k_count: return Depth::kKernel;
+    case Prim::k_constant:
+    case Prim::k_count: return Depth::kKernel;
     case Prim::k_fold: return Depth::kRow;
     case Prim::k_scratch: return Depth::kElement;
     case Prim::k_load: {
@@ -131,14 +135,19 @@ int LaneCount(const LoopKernel& kernel) {
 
 std::string Print(const LoopKernel& kernel) {
   std::string text = "kernel " + kernel.name + ": " + std::to_string(kernel.outer) + " outer, " +
-                     std::to_string(kernel.inner) + " inner, lanes along " + (kernel.lane_outer ? "outer" : "inner") + "\n";
+                     std::to_string(kernel.inner) + " inner, lanes along " +
+                     (kernel.lane_outer ? "outer" : "inner") + "\n";
   for (size_t b = 0; b < kernel.buffers.size(); ++b) {
     const Buffer& buffer = kernel.buffers[b];
-    text += "  b" + std::to_string(b) + (buffer.output ? " out " : " in ") + std::string(DTypeName(buffer.dtype)) + " [";
+    text += "  b" + std::to_string(b) + (buffer.output ? " out " : " in ") +
+            std::string(DTypeName(buffer.dtype)) + " [";
     for (int d = 0; d < kernel.dims(); ++d) {
       if (d == kernel.outer && d > 0) text += " |";
       const bool varies = buffer.varies >> d & 1;
-      const char* mark = !varies ? "." : d != kernel.lane_dim() ? "s" : buffer.walk == Walk::kUnit ? "1" : "s";
+      const char* mark = !varies                      ? "."
+                         : d != kernel.lane_dim()     ? "s"
+                         : buffer.walk == Walk::kUnit ? "1"
+                                                      : "s";
       text += std::string(d ? " " : "") + mark;
     }
     text += "]\n";
@@ -154,8 +163,8 @@ std::string Print(const LoopKernel& kernel) {
     }
     for (int f : stage.folds) {
       const Fold& fold = kernel.folds[static_cast<size_t>(f)];
-      text += "    f" + std::to_string(f) + " = " + FoldName(fold.kind) + " v" + std::to_string(fold.value) + " " +
-              LaneTypeName(fold.type) + "\n";
+      text += "    f" + std::to_string(f) + " = " + FoldName(fold.kind) + " v" + std::to_string(fold.value) +
+              " " + LaneTypeName(fold.type) + "\n";
     }
   }
   return text;
@@ -164,15 +173,18 @@ std::string Print(const LoopKernel& kernel) {
 std::string Key(const LoopKernel& kernel) {
   std::string key;
   const auto put = [&key](int64_t v) { key.append(reinterpret_cast<const char*>(&v), sizeof v); };
-  put(kernel.outer), put(kernel.inner), put(kernel.lane_outer), put(static_cast<int64_t>(kernel.buffers.size()));
+  put(kernel.outer), put(kernel.inner), put(kernel.lane_outer),
+      put(static_cast<int64_t>(kernel.buffers.size()));
   for (const Buffer& b : kernel.buffers) {
-    put(static_cast<int64_t>(b.dtype) | int64_t{b.output} << 8 | static_cast<int64_t>(b.walk) << 16 | int64_t{b.varies} << 32);
+    put(static_cast<int64_t>(b.dtype) | int64_t{b.output} << 8 | static_cast<int64_t>(b.walk) << 16 |
+        int64_t{b.varies} << 32);
   }
   for (const Instr& i : kernel.instrs) {
     put(static_cast<int64_t>(i.prim) | static_cast<int64_t>(i.type) << 8), put(static_cast<int64_t>(i.imm));
     for (int k = 0; k < PrimArity(i.prim); ++k) put(i.args[k]);
   }
-  for (const Fold& f : kernel.folds) put(static_cast<int64_t>(f.kind) | static_cast<int64_t>(f.type) << 8 | int64_t{f.value} << 16);
+  for (const Fold& f : kernel.folds)
+    put(static_cast<int64_t>(f.kind) | static_cast<int64_t>(f.type) << 8 | int64_t{f.value} << 16);
   for (const Stage& s : kernel.stages) {
     put(s.element), put(static_cast<int64_t>(s.body.size()));
     for (int id : s.body) put(id);
@@ -187,34 +199,45 @@ std::string Key(const LoopKernel& kernel) {
 }
 
 std::string VerifyLoops(const LoopKernel& kernel) {
-  const auto fail = [&kernel](const char* what, int id) { return kernel.name + ": " + what + " at v" + std::to_string(id); };
+  const auto fail = [&kernel](const char* what, int id) {
+    return kernel.name + ": " + what + " at v" + std::to_string(id);
+  };
   const std::vector<Depth> depths = Depths(kernel);
-  std::vector<char> defined(kernel.instrs.size(), 0), folded(kernel.folds.size(), 0), rows(kernel.scratch.size(), 0);
-  std::vector<int> element_stage(kernel.instrs.size(), -1);   // element values live within one stage
-  if (kernel.lane_outer && (!kernel.scratch.empty() || kernel.outer == 0)) return kernel.name + ": scratch or no lanes";
+  std::vector<char> defined(kernel.instrs.size(), 0), folded(kernel.folds.size(), 0),
+      rows(kernel.scratch.size(), 0);
+  std::vector<int> element_stage(kernel.instrs.size(), -1);  // element values live within one stage
+  if (kernel.lane_outer && (!kernel.scratch.empty() || kernel.outer == 0))
+    return kernel.name + ": scratch or no lanes";
   for (size_t s = 0; s < kernel.stages.size(); ++s) {
     const Stage& stage = kernel.stages[s];
     for (int id : stage.body) {
       const Instr& instr = kernel.instrs[static_cast<size_t>(id)];
       for (int k = 0; k < PrimArity(instr.prim); ++k) {
         const int a = instr.args[k];
-        if (a < 0 || a >= id || !defined[static_cast<size_t>(a)]) return fail("operand used before its definition", id);
-        if (element_stage[static_cast<size_t>(a)] >= 0 && element_stage[static_cast<size_t>(a)] != static_cast<int>(s)) {
+        if (a < 0 || a >= id || !defined[static_cast<size_t>(a)])
+          return fail("operand used before its definition", id);
+        if (element_stage[static_cast<size_t>(a)] >= 0 &&
+            element_stage[static_cast<size_t>(a)] != static_cast<int>(s)) {
           return fail("element value of another stage", id);
         }
       }
       if (instr.prim == Prim::k_fold && !folded[instr.imm]) return fail("fold read before its stage", id);
-      if (instr.prim == Prim::k_scratch && !rows[instr.imm]) return fail("scratch read before it is written", id);
-      if (instr.prim == Prim::k_load && kernel.buffers[instr.imm].output) return fail("load of an output", id);
-      if (!stage.element && depths[static_cast<size_t>(id)] == Depth::kElement) return fail("element value in a row stage", id);
+      if (instr.prim == Prim::k_scratch && !rows[instr.imm])
+        return fail("scratch read before it is written", id);
+      if (instr.prim == Prim::k_load && kernel.buffers[instr.imm].output)
+        return fail("load of an output", id);
+      if (!stage.element && depths[static_cast<size_t>(id)] == Depth::kElement)
+        return fail("element value in a row stage", id);
       defined[static_cast<size_t>(id)] = 1;
-      if (depths[static_cast<size_t>(id)] == Depth::kElement) element_stage[static_cast<size_t>(id)] = static_cast<int>(s);
+      if (depths[static_cast<size_t>(id)] == Depth::kElement)
+        element_stage[static_cast<size_t>(id)] = static_cast<int>(s);
     }
     for (const Store& store : stage.stores) {
       if (!defined[static_cast<size_t>(store.value)]) return fail("store of an undefined value", store.value);
       const Buffer& buffer = kernel.buffers[static_cast<size_t>(store.buffer)];
       if (!buffer.output) return fail("store into an input", store.value);
-      if (!stage.element && buffer.varies >> kernel.outer) return fail("row stage stores elements", store.value);
+      if (!stage.element && buffer.varies >> kernel.outer)
+        return fail("row stage stores elements", store.value);
     }
     for (const Store& store : stage.scratch_stores) {
       if (!stage.element) return fail("scratch store outside an element stage", store.value);

@@ -1,5 +1,5 @@
-// The loop form of one kernel: what the planner lowers a fused group of nodes to, and what every emitter (wasm, WGSL) and the
-// loop interpreter read.
+// The loop form of one kernel: what the planner lowers a fused group of nodes to, and what every emitter
+// (wasm, WGSL) and the loop interpreter read.
 //
 //   for each outer position (a "row"):            outer dims, one loop each
 //     stage 0  row        values that do not change inside the row
@@ -7,13 +7,13 @@
 //     stage 2  row        ... results of the folds ...
 //     stage 3  element    ...
 //
-// A pointwise kernel has no fold: its inner loop is the innermost dimension. A reduction's inner loops are the folded dimensions.
-// One dimension is cut into vectors ("lanes"): the last inner one, or, when the folded dimensions are not the contiguous ones, the
-// last outer one.
+// A pointwise kernel has no fold: its inner loop is the innermost dimension. A reduction's inner loops are
+// the folded dimensions. One dimension is cut into vectors ("lanes"): the last inner one, or, when the folded
+// dimensions are not the contiguous ones, the last outer one.
 //
-// In: nothing but numbers (no graph, no addresses): sizes, strides and pointers are arguments of the kernel. Invariant
-// (VerifyLoops): operands are defined before use at the same or an earlier stage; only element stages store whole buffers that
-// vary inside the row; fold results are read after their stage.
+// In: nothing but numbers (no graph, no addresses): sizes, strides and pointers are arguments of the kernel.
+// Invariant (VerifyLoops): operands are defined before use at the same or an earlier stage; only element
+// stages store whole buffers that vary inside the row; fold results are read after their stage.
 #pragma once
 
 #include <cstdint>
@@ -55,16 +55,24 @@ enum class Walk : uint8_t { kZero, kUnit, kStrided };
 struct Buffer {
   DType dtype = DType::kFloat32;
   bool output = false;
-  uint32_t varies = 0;       // bit d: the address changes with domain dimension d (outer dims first, then inner)
-  Walk walk = Walk::kZero;   // along the lane dimension
+  uint32_t varies = 0;  // bit d: the address changes with domain dimension d (outer dims first, then inner)
+  Walk walk = Walk::kZero;  // along the lane dimension
 };
 
-enum class FoldKind : uint8_t { kSum, kProd, kMin, kMax, kAny, kAll, kMaxNumber /* NaN counts for nothing */ };
+enum class FoldKind : uint8_t {
+  kSum,
+  kProd,
+  kMin,
+  kMax,
+  kAny,
+  kAll,
+  kMaxNumber /* NaN counts for nothing */
+};
 const char* FoldName(FoldKind kind);
 struct Fold {
   FoldKind kind;
   LaneType type;
-  int value = -1;            // instruction folded, at an element stage
+  int value = -1;  // instruction folded, at an element stage
 };
 struct Store {
   int value = -1;
@@ -72,22 +80,22 @@ struct Store {
 };
 struct Stage {
   bool element = false;
-  std::vector<int> body;               // instructions in order of evaluation
+  std::vector<int> body;  // instructions in order of evaluation
   std::vector<Store> stores;
-  std::vector<int> folds;              // indices into LoopKernel::folds; element stages only
-  std::vector<Store> scratch_stores;   // `buffer` is the scratch row
+  std::vector<int> folds;             // indices into LoopKernel::folds; element stages only
+  std::vector<Store> scratch_stores;  // `buffer` is the scratch row
 };
 
 struct LoopKernel {
   std::string name;
-  int outer = 0;                       // number of outer dimensions
-  int inner = 0;                       // number of inner dimensions; 0: a scalar kernel (one element stage visits one element)
-  bool lane_outer = false;             // the lanes run along the last outer dimension
+  int outer = 0;  // number of outer dimensions
+  int inner = 0;  // number of inner dimensions; 0: a scalar kernel (one element stage visits one element)
+  bool lane_outer = false;  // the lanes run along the last outer dimension
   std::vector<Buffer> buffers;
   std::vector<Instr> instrs;
   std::vector<Fold> folds;
   std::vector<Stage> stages;
-  std::vector<LaneType> scratch;       // scratch rows, each as long as the inner loops; never with lane_outer
+  std::vector<LaneType> scratch;  // scratch rows, each as long as the inner loops; never with lane_outer
 
   int dims() const { return outer + inner; }
   int lane_dim() const { return lane_outer ? outer - 1 : dims() - 1; }
@@ -102,7 +110,8 @@ enum class Depth : uint8_t { kKernel, kRow, kElement };
 Depth DepthOf(const LoopKernel& kernel, const Instr& instr, const std::vector<Depth>& earlier);
 std::vector<Depth> Depths(const LoopKernel& kernel);
 
-// 4 lanes, or 2 when a 64-bit value is computed per lane. (64-bit scalars that are cast while loading do not count.)
+// 4 lanes, or 2 when a 64-bit value is computed per lane. (64-bit scalars that are cast while loading do not
+// count.)
 int LaneCount(const LoopKernel& kernel);
 
 std::string Print(const LoopKernel& kernel);
@@ -111,7 +120,8 @@ std::string Key(const LoopKernel& kernel);
 // An empty string, or what is wrong.
 std::string VerifyLoops(const LoopKernel& kernel);
 
-// ---- Arguments ---------------------------------------------------------------------------------------------------------------
+// ---- Arguments
+// ---------------------------------------------------------------------------------------------------------------
 // A kernel is called with the address of cells of 8 bytes (little endian; the high half is zero on wasm32):
 //   [0, B)                 addresses of the buffers' first elements
 //   [B, B+D)               sizes of the dimensions

@@ -16,7 +16,7 @@ namespace {
 struct Access {
   ValueRef value;
   DType dtype = DType::kFloat32;
-  Sizes strides;             // bytes, by domain dimension
+  Sizes strides;  // bytes, by domain dimension
   bool output = false;
 };
 
@@ -34,7 +34,8 @@ class Lowering {
         if (m.node == v.node) member = &m;
       }
       TB_CHECK(member != nullptr);
-      Access access{v, Meta(v).dtype, StridesOf(ContiguousMeta(Meta(v).dtype, Meta(v).sizes), member->dims), true};
+      Access access{v, Meta(v).dtype, StridesOf(ContiguousMeta(Meta(v).dtype, Meta(v).sizes), member->dims),
+                    true};
       outputs_.push_back({AddAccess(access), values_.at(v.node.value).id});
     }
     if (pool_.size() > 600) return NotImplementedError("too long for one kernel");
@@ -44,7 +45,8 @@ class Lowering {
     LoweredUnit out;
     for (const Access& access : accesses_) {
       Sizes strides;
-      for (const std::vector<int>& joined : loops_) strides.push_back(access.strides[static_cast<size_t>(joined.back())]);
+      for (const std::vector<int>& joined : loops_)
+        strides.push_back(access.strides[static_cast<size_t>(joined.back())]);
       Sizes domain_strides(access.strides.begin(), access.strides.end() - 1);
       out.buffers.push_back({access.value, std::move(strides), std::move(domain_strides)});
     }
@@ -64,25 +66,32 @@ class Lowering {
   }
 
  private:
-  const TensorMeta& Meta(ValueRef v) const { return m_[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)]; }
+  const TensorMeta& Meta(ValueRef v) const {
+    return m_[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)];
+  }
   // Domain dimension `domain.size()` is a dimension of size 1, for kernels without any.
   int64_t DomainSize(int d) const {
-    return d < static_cast<int>(u_.domain.size()) && !(options_.outside >> d & 1) ? u_.domain[static_cast<size_t>(d)] : 1;
+    return d < static_cast<int>(u_.domain.size()) && !(options_.outside >> d & 1)
+               ? u_.domain[static_cast<size_t>(d)]
+               : 1;
   }
 
-  // ---- Values ----------------------------------------------------------------------------------------------------------------
+  // ---- Values
+  // ----------------------------------------------------------------------------------------------------------------
 
   Sizes StridesOf(const TensorMeta& meta, const DimMap& dims) const {
     Sizes strides(u_.domain.size() + 1, 0);
     for (size_t i = 0; i < dims.size(); ++i) {
-      if (dims[i] >= 0 && meta.sizes[i] != 1) strides[static_cast<size_t>(dims[i])] += meta.strides[i] * ItemSize(meta.dtype);
+      if (dims[i] >= 0 && meta.sizes[i] != 1)
+        strides[static_cast<size_t>(dims[i])] += meta.strides[i] * ItemSize(meta.dtype);
     }
     return strides;
   }
   int AddAccess(const Access& access) {
     for (size_t i = 0; i < accesses_.size(); ++i) {
       const Access& a = accesses_[i];
-      if (!a.output && !access.output && a.value == access.value && a.strides == access.strides) return static_cast<int>(i);
+      if (!a.output && !access.output && a.value == access.value && a.strides == access.strides)
+        return static_cast<int>(i);
     }
     accesses_.push_back(access);
     return static_cast<int>(accesses_.size()) - 1;
@@ -122,9 +131,11 @@ class Lowering {
       element |= moves && (inner_ >> d & 1);
     }
     const int index = AddAccess(access);
-    // A scalar is converted while it is loaded, so that a Python float does not make the kernel a float64 one.
+    // A scalar is converted while it is loaded, so that a Python float does not make the kernel a float64
+    // one.
     DType dtype = varies ? meta.dtype : wanted;
-    if (!varies && wanted == DType::kUInt8) dtype = meta.dtype == DType::kBool || meta.dtype == DType::kUInt8 ? meta.dtype : DType::kInt32;
+    if (!varies && wanted == DType::kUInt8)
+      dtype = meta.dtype == DType::kBool || meta.dtype == DType::kUInt8 ? meta.dtype : DType::kInt32;
     return {pool_.Load(index, LaneTypeOf(dtype), element), dtype};
   }
 
@@ -145,7 +156,9 @@ class Lowering {
     const OpClass op_class = Info(node.op).op_class;
     const bool folding = op_class == OpClass::kReduction || op_class == OpClass::kOther;
     for (const ValueRef v : node.operands) metas.push_back(v.defined() ? &Meta(v) : nullptr);
-    const DType compute = folding ? out.dtype : op_class == OpClass::kPointwise ? ComputeDType(node.op, metas, node.attrs) : out.dtype;
+    const DType compute = folding                           ? out.dtype
+                          : op_class == OpClass::kPointwise ? ComputeDType(node.op, metas, node.attrs)
+                                                            : out.dtype;
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueRef v = node.operands[i];
       if (!v.defined() || (i == 0 && (node.op == Op::k_copy || node.op == Op::k_fill))) {
@@ -167,7 +180,9 @@ class Lowering {
   // Domain dimensions of an operand from outside.
   DimMap OperandDims(const Node& node, const Member& member, size_t i, bool folding) const {
     const TensorMeta& meta = Meta(node.operands[i]);
-    if (folding && i == 0 && Info(node.op).op_class == OpClass::kReduction) {   // a unit that starts with it: the operand is the domain
+    if (folding && i == 0 &&
+        Info(node.op).op_class ==
+            OpClass::kReduction) {  // a unit that starts with it: the operand is the domain
       DimMap dims;
       for (size_t d = 0; d < meta.sizes.size(); ++d) dims.push_back(static_cast<int>(d));
       return dims;
@@ -176,19 +191,21 @@ class Lowering {
     DimMap dims(meta.sizes.size(), -1);
     for (size_t k = 0; k < dims.size(); ++k) {
       const size_t from_right = dims.size() - 1 - k;
-      if (from_right < member.dims.size() && meta.sizes[k] != 1) dims[k] = member.dims[member.dims.size() - 1 - from_right];
+      if (from_right < member.dims.size() && meta.sizes[k] != 1)
+        dims[k] = member.dims[member.dims.size() - 1 - from_right];
     }
     return dims;
   }
 
-  // ---- Dimensions ------------------------------------------------------------------------------------------------------------
+  // ---- Dimensions
+  // ------------------------------------------------------------------------------------------------------------
 
   void ChooseInnerDims() {
     if (u_.folded) {
       inner_ = u_.folded;
       return;
     }
-    int last = static_cast<int>(u_.domain.size());   // the dimension of size 1
+    int last = static_cast<int>(u_.domain.size());  // the dimension of size 1
     for (int d = 0; d < static_cast<int>(u_.domain.size()); ++d) {
       if (DomainSize(d) != 1 && d != options_.row_dim) last = d;
     }
@@ -197,7 +214,8 @@ class Lowering {
 
   bool Joinable(int a, int b) const {
     for (const Access& access : accesses_) {
-      if (access.strides[static_cast<size_t>(a)] != access.strides[static_cast<size_t>(b)] * DomainSize(b)) return false;
+      if (access.strides[static_cast<size_t>(a)] != access.strides[static_cast<size_t>(b)] * DomainSize(b))
+        return false;
     }
     return true;
   }
@@ -211,7 +229,8 @@ class Lowering {
       const bool column = options_.row_dim >= 0 && d > options_.row_dim;
       (folded || column ? inner : outer).push_back(d);
     }
-    if (!u_.folded && options_.row_dim < 0 && !outer.empty()) {   // pointwise: the last dimension is the inner loop
+    if (!u_.folded && options_.row_dim < 0 &&
+        !outer.empty()) {  // pointwise: the last dimension is the inner loop
       inner.push_back(outer.back());
       outer.pop_back();
     }
@@ -219,13 +238,15 @@ class Lowering {
     const auto join = [this](const std::vector<int>& dims) {
       std::vector<std::vector<int>> loops;
       for (int d : dims) {
-        if (!loops.empty() && Joinable(loops.back().back(), d)) loops.back().push_back(d);
-        else loops.push_back({d});
+        if (!loops.empty() && Joinable(loops.back().back(), d))
+          loops.back().push_back(d);
+        else
+          loops.push_back({d});
       }
       return loops;
     };
     std::vector<std::vector<int>> outer_loops = join(outer), inner_loops = join(inner);
-    if (!u_.folded && options_.row_dim < 0) {   // pointwise: outer dimensions may join the inner one
+    if (!u_.folded && options_.row_dim < 0) {  // pointwise: outer dimensions may join the inner one
       while (!outer_loops.empty() && Joinable(outer_loops.back().back(), inner_loops[0].front())) {
         inner_loops[0].insert(inner_loops[0].begin(), outer_loops.back().begin(), outer_loops.back().end());
         outer_loops.pop_back();
@@ -237,7 +258,8 @@ class Lowering {
       int along_inner = 0, along_outer = 0;
       for (const Access& a : accesses_) {
         along_inner += a.strides[static_cast<size_t>(inner_loops.back().back())] == ItemSize(a.dtype);
-        along_outer += a.strides[static_cast<size_t>(outer_loops.back().back())] == ItemSize(a.dtype) && VariesInside(a);
+        along_outer +=
+            a.strides[static_cast<size_t>(outer_loops.back().back())] == ItemSize(a.dtype) && VariesInside(a);
       }
       int64_t lanes = 1;
       for (int d : outer_loops.back()) lanes *= DomainSize(d);
@@ -252,7 +274,8 @@ class Lowering {
       for (size_t l = 0; l < loops_.size(); ++l) {
         if (a.strides[static_cast<size_t>(loops_[l].back())] != 0) buffer.varies |= 1u << l;
       }
-      const int64_t step = a.strides[static_cast<size_t>(loops_[static_cast<size_t>(kernel_.lane_dim())].back())];
+      const int64_t step =
+          a.strides[static_cast<size_t>(loops_[static_cast<size_t>(kernel_.lane_dim())].back())];
       buffer.walk = step == 0 ? Walk::kZero : step == ItemSize(a.dtype) ? Walk::kUnit : Walk::kStrided;
       kernel_.buffers.push_back(buffer);
     }
@@ -264,13 +287,15 @@ class Lowering {
     return false;
   }
 
-  // ---- Stages ----------------------------------------------------------------------------------------------------------------
+  // ---- Stages
+  // ----------------------------------------------------------------------------------------------------------------
 
   struct Output {
     int access, expr;
   };
 
-  // Whether an expression changes inside the row, now that loops are known (a joined loop may make a row value an element value).
+  // Whether an expression changes inside the row, now that loops are known (a joined loop may make a row
+  // value an element value).
   void FindElements() {
     element_.assign(pool_.size(), false);
     for (size_t i = 0; i < pool_.size(); ++i) {
@@ -278,7 +303,8 @@ class Lowering {
       if (e.prim == Prim::k_load) {
         element_[i] = kernel_.buffers[e.imm].varies >> kernel_.outer;
       } else if (e.prim != Prim::k_fold) {
-        for (int k = 0; k < PrimArity(e.prim); ++k) element_[i] = element_[i] || element_[static_cast<size_t>(e.args[k])];
+        for (int k = 0; k < PrimArity(e.prim); ++k)
+          element_[i] = element_[i] || element_[static_cast<size_t>(e.args[k])];
       }
     }
   }
@@ -308,14 +334,17 @@ class Lowering {
   }
 
   // An output whose address does not change inside the row is stored once a row.
-  bool StoredPerRow(const Output& o) const { return !(kernel_.buffers[static_cast<size_t>(o.access)].varies >> kernel_.outer); }
+  bool StoredPerRow(const Output& o) const {
+    return !(kernel_.buffers[static_cast<size_t>(o.access)].varies >> kernel_.outer);
+  }
 
   void BuildRowStage(int epoch) {
     Stage stage;
     current_ = &stage;
     epoch_ = epoch;
     for (const Output& o : outputs_) {
-      if (pool_.at(o.expr).epoch != epoch || !StoredPerRow(o) || element_[static_cast<size_t>(o.expr)]) continue;
+      if (pool_.at(o.expr).epoch != epoch || !StoredPerRow(o) || element_[static_cast<size_t>(o.expr)])
+        continue;
       stage.stores.push_back({Emit(o.expr), o.access});
     }
     if (!stage.stores.empty()) kernel_.stages.push_back(std::move(stage));
@@ -335,7 +364,8 @@ class Lowering {
       kernel_.folds.push_back(fold);
     }
     for (const Output& o : outputs_) {
-      if (pool_.at(o.expr).epoch != epoch || (StoredPerRow(o) && !element_[static_cast<size_t>(o.expr)])) continue;
+      if (pool_.at(o.expr).epoch != epoch || (StoredPerRow(o) && !element_[static_cast<size_t>(o.expr)]))
+        continue;
       stage.stores.push_back({Emit(o.expr), o.access});
     }
     if (stage.folds.empty() && stage.stores.empty()) return;
@@ -381,7 +411,8 @@ class Lowering {
     if (it != scratch_.end()) return it->second;
     const int row = static_cast<int>(kernel_.scratch.size());
     kernel_.scratch.push_back(pool_.at(id).type);
-    kernel_.stages[static_cast<size_t>(element_stage_[static_cast<size_t>(epoch)])].scratch_stores.push_back({instr, row});
+    kernel_.stages[static_cast<size_t>(element_stage_[static_cast<size_t>(epoch)])].scratch_stores.push_back(
+        {instr, row});
     return scratch_[id] = row;
   }
 
@@ -394,7 +425,7 @@ class Lowering {
   std::vector<Access> accesses_;
   std::map<int32_t, TypedExpr> values_;
   std::vector<Output> outputs_;
-  std::vector<std::vector<int>> loops_;   // domain dimensions that each loop joins
+  std::vector<std::vector<int>> loops_;  // domain dimensions that each loop joins
   LoopKernel kernel_;
   std::vector<char> element_;
   std::vector<int> row_;
@@ -417,7 +448,8 @@ bool CanLower(const Graph& graph, const ValueMetas& metas, NodeId id) {
   const Node& node = graph.node(id);
   std::vector<const TensorMeta*> operands;
   for (ValueRef v : node.operands) {
-    operands.push_back(v.defined() ? &metas[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)] : nullptr);
+    operands.push_back(v.defined() ? &metas[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)]
+                                   : nullptr);
   }
   const TensorMeta& out = metas[static_cast<size_t>(id.value)][0];
   for (const TensorMeta* m : operands) {
@@ -426,8 +458,8 @@ bool CanLower(const Graph& graph, const ValueMetas& metas, NodeId id) {
   return out.rank() <= 12 && LowersOp(node, operands, out);
 }
 
-Result<LoweredUnit> Lower(const Graph& graph, const ValueMetas& metas, const Unit& unit, const std::vector<ValueRef>& outputs,
-                          const LowerOptions& options) {
+Result<LoweredUnit> Lower(const Graph& graph, const ValueMetas& metas, const Unit& unit,
+                          const std::vector<ValueRef>& outputs, const LowerOptions& options) {
   return Lowering(graph, metas, unit, options).Run(outputs);
 }
 

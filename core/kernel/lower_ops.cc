@@ -76,8 +76,8 @@ bool ConstantNumber(const ExprPool& pool, TypedExpr value, double* number) {
 
 class OpLowering {
  public:
-  OpLowering(ExprPool& pool, const Node& node, const std::vector<const TensorMeta*>& operands, const std::vector<TypedExpr>& values,
-             const TensorMeta& output)
+  OpLowering(ExprPool& pool, const Node& node, const std::vector<const TensorMeta*>& operands,
+             const std::vector<TypedExpr>& values, const TensorMeta& output)
       : p_(pool), node_(node), metas_(operands), values_(values), out_(output) {}
 
   TypedExpr Run() {
@@ -92,7 +92,8 @@ class OpLowering {
   int As(size_t i, DType dtype) { return CastExpr(p_, values_[i], dtype).id; }
   // Keeps uint8 within a byte.
   int Wrapped(int id, DType dtype) {
-    return dtype == DType::kUInt8 ? p_.Op(Prim::k_and_, LaneType::kI32, id, p_.Constant(LaneType::kI32, 255)) : id;
+    return dtype == DType::kUInt8 ? p_.Op(Prim::k_and_, LaneType::kI32, id, p_.Constant(LaneType::kI32, 255))
+                                  : id;
   }
   // NaN wins from either side; where `b` is a number that is not NaN one instruction does.
   int Extremum(bool max, LaneType type, int a, int b) {
@@ -110,8 +111,10 @@ class OpLowering {
   TypedExpr Pointwise() {
     const Op op = node_.op;
     switch (op) {
-      case Op::k_to: case Op::k_clone: return CastExpr(p_, values_[0], out_.dtype);
-      case Op::k_copy: case Op::k_fill: return CastExpr(p_, values_[1], out_.dtype);
+      case Op::k_to:
+      case Op::k_clone: return CastExpr(p_, values_[0], out_.dtype);
+      case Op::k_copy:
+      case Op::k_fill: return CastExpr(p_, values_[1], out_.dtype);
       default: break;
     }
     const DType compute = ComputeDType(op, metas_, node_.attrs);
@@ -119,19 +122,24 @@ class OpLowering {
     const auto result = [&](int id) { return TypedExpr{id, compute}; };
     const auto boolean = [&](int id) { return TypedExpr{id, DType::kBool}; };
     const auto op1 = [&](Prim prim) { return result(p_.Op(prim, t, As(0, compute))); };
-    const auto op2 = [&](Prim prim) { return result(Wrapped(p_.Op(prim, t, As(0, compute), As(1, compute)), compute)); };
-    if (FunctionPrim(op) != Prim::kCount) return op == Op::k_atan2 ? op2(Prim::k_atan2) : op1(FunctionPrim(op));
+    const auto op2 = [&](Prim prim) {
+      return result(Wrapped(p_.Op(prim, t, As(0, compute), As(1, compute)), compute));
+    };
+    if (FunctionPrim(op) != Prim::kCount)
+      return op == Op::k_atan2 ? op2(Prim::k_atan2) : op1(FunctionPrim(op));
     if (ComparePrim(op) != Prim::kCount) {
       const DType c = compute == DType::kBool ? DType::kInt32 : compute;
       return boolean(p_.Op(ComparePrim(op), LaneType::kBool, As(0, c), As(1, c)));
     }
     switch (op) {
-      case Op::k_add: case Op::k_sub: {
+      case Op::k_add:
+      case Op::k_sub: {
         const int a = As(0, compute);
         int b = As(1, compute);
         if (compute == DType::kBool) return result(p_.Op(Prim::k_or_, t, a, b));
         const double alpha = NumberOf(node_.attrs[0]);
-        if (alpha == 1) return result(Wrapped(p_.Op(op == Op::k_add ? Prim::k_add : Prim::k_sub, t, a, b), compute));
+        if (alpha == 1)
+          return result(Wrapped(p_.Op(op == Op::k_add ? Prim::k_add : Prim::k_sub, t, a, b), compute));
         // As the library kernel: a + (±alpha) * b.
         b = p_.Op(Prim::k_mul, t, p_.Constant(t, op == Op::k_add ? alpha : 0 - alpha), b);
         return result(Wrapped(p_.Op(Prim::k_add, t, a, b), compute));
@@ -161,7 +169,8 @@ class OpLowering {
         const int up = p_.Op(Prim::k_add, t, start, p_.Op(Prim::k_mul, t, weight, range));
         const int rest = p_.Op(Prim::k_sub, t, p_.Constant(t, 1), weight);
         const int down = p_.Op(Prim::k_sub, t, end, p_.Op(Prim::k_mul, t, range, rest));
-        const int low = p_.Op(Prim::k_lt, LaneType::kBool, p_.Op(Prim::k_abs, t, weight), p_.Constant(t, 0.5));
+        const int low =
+            p_.Op(Prim::k_lt, LaneType::kBool, p_.Op(Prim::k_abs, t, weight), p_.Constant(t, 0.5));
         return result(p_.Op(Prim::k_select, t, low, up, down));
       }
       case Op::k_where: {
@@ -182,24 +191,32 @@ class OpLowering {
       case Op::k_sign: {
         if (compute == DType::kBool) return values_[0];
         const int x = As(0, compute), zero = p_.Constant(t, 0);
-        const int negative = p_.Op(Prim::k_select, t, p_.Op(Prim::k_lt, LaneType::kBool, x, zero), p_.Constant(t, -1), zero);
-        return result(p_.Op(Prim::k_select, t, p_.Op(Prim::k_gt, LaneType::kBool, x, zero), p_.Constant(t, 1), negative));
+        const int negative =
+            p_.Op(Prim::k_select, t, p_.Op(Prim::k_lt, LaneType::kBool, x, zero), p_.Constant(t, -1), zero);
+        return result(p_.Op(Prim::k_select, t, p_.Op(Prim::k_gt, LaneType::kBool, x, zero), p_.Constant(t, 1),
+                            negative));
       }
       case Op::k_floor: return IsFloat(t) ? op1(Prim::k_floor) : values_[0];
       case Op::k_ceil: return IsFloat(t) ? op1(Prim::k_ceil) : values_[0];
       case Op::k_trunc: return IsFloat(t) ? op1(Prim::k_trunc) : values_[0];
       case Op::k_round: return IsFloat(t) ? op1(Prim::k_nearest) : values_[0];
       case Op::k_reciprocal: return result(p_.Op(Prim::k_div, t, p_.Constant(t, 1), As(0, compute)));
-      case Op::k_rsqrt: return result(p_.Op(Prim::k_div, t, p_.Constant(t, 1), p_.Op(Prim::k_sqrt, t, As(0, compute))));
+      case Op::k_rsqrt:
+        return result(p_.Op(Prim::k_div, t, p_.Constant(t, 1), p_.Op(Prim::k_sqrt, t, As(0, compute))));
       case Op::k_bitwise_and: return op2(Prim::k_and_);
       case Op::k_bitwise_or: return op2(Prim::k_or_);
       case Op::k_bitwise_xor: return op2(Prim::k_xor_);
       case Op::k_bitwise_not: return result(Wrapped(p_.Op(Prim::k_not_, t, As(0, compute)), compute));
-      case Op::k_logical_and: return boolean(p_.Op(Prim::k_and_, LaneType::kBool, As(0, DType::kBool), As(1, DType::kBool)));
-      case Op::k_logical_or: return boolean(p_.Op(Prim::k_or_, LaneType::kBool, As(0, DType::kBool), As(1, DType::kBool)));
-      case Op::k_logical_xor: return boolean(p_.Op(Prim::k_xor_, LaneType::kBool, As(0, DType::kBool), As(1, DType::kBool)));
+      case Op::k_logical_and:
+        return boolean(p_.Op(Prim::k_and_, LaneType::kBool, As(0, DType::kBool), As(1, DType::kBool)));
+      case Op::k_logical_or:
+        return boolean(p_.Op(Prim::k_or_, LaneType::kBool, As(0, DType::kBool), As(1, DType::kBool)));
+      case Op::k_logical_xor:
+        return boolean(p_.Op(Prim::k_xor_, LaneType::kBool, As(0, DType::kBool), As(1, DType::kBool)));
       case Op::k_logical_not: return boolean(p_.Op(Prim::k_not_, LaneType::kBool, As(0, DType::kBool)));
-      case Op::k_isnan: case Op::k_isinf: case Op::k_isfinite: {
+      case Op::k_isnan:
+      case Op::k_isinf:
+      case Op::k_isfinite: {
         if (!IsFloat(t)) return boolean(p_.Constant(LaneType::kBool, op == Op::k_isfinite));
         const int x = As(0, compute);
         if (op == Op::k_isnan) return boolean(p_.Op(Prim::k_ne, LaneType::kBool, x, x));
@@ -230,7 +247,8 @@ class OpLowering {
     return p_.Op(Prim::k_pow, t, x, As(1, compute));
   }
 
-  // ---- Folds ---------------------------------------------------------------------------------------------------------------
+  // ---- Folds
+  // ---------------------------------------------------------------------------------------------------------------
 
   int Sum(LaneType t, int value) { return p_.Fold(FoldKind::kSum, t, value); }
   int Mean(LaneType t, int value) { return p_.Op(Prim::k_div, t, Sum(t, value), p_.Count(t)); }
@@ -243,11 +261,14 @@ class OpLowering {
       case Op::k_sum: return result(Sum(t, As(0, dtype)));
       case Op::k_mean: return result(Mean(t, As(0, dtype)));
       case Op::k_prod: return result(p_.Fold(FoldKind::kProd, t, As(0, dtype)));
-      case Op::k_amax: case Op::k_max: return result(p_.Fold(FoldKind::kMax, t, As(0, dtype)));
-      case Op::k_amin: case Op::k_min: return result(p_.Fold(FoldKind::kMin, t, As(0, dtype)));
+      case Op::k_amax:
+      case Op::k_max: return result(p_.Fold(FoldKind::kMax, t, As(0, dtype)));
+      case Op::k_amin:
+      case Op::k_min: return result(p_.Fold(FoldKind::kMin, t, As(0, dtype)));
       case Op::k_any: return result(p_.Fold(FoldKind::kAny, t, As(0, DType::kBool)));
       case Op::k_all: return result(p_.Fold(FoldKind::kAll, t, As(0, DType::kBool)));
-      case Op::k_var: case Op::k_std: {
+      case Op::k_var:
+      case Op::k_std: {
         const int x = As(0, dtype);
         const int d = p_.Op(Prim::k_sub, t, x, Mean(t, x));
         const int squares = Sum(t, p_.Op(Prim::k_mul, t, d, d));
@@ -277,12 +298,14 @@ class OpLowering {
         return result(p_.Op(Prim::k_add, t, p_.Op(Prim::k_log, t, total), shift));
       }
       // A NaN makes the sum NaN, so the maximum need not see it.
-      case Op::k_softmax: case Op::k_log_softmax: {
+      case Op::k_softmax:
+      case Op::k_log_softmax: {
         const int x = As(0, dtype);
         const int shifted = p_.Op(Prim::k_sub, t, x, p_.Fold(FoldKind::kMaxNumber, t, x));
         const int e = p_.Op(Prim::k_exp_negative, t, shifted);
         const int total = Sum(t, e);
-        if (node_.op == Op::k_log_softmax) return result(p_.Op(Prim::k_sub, t, shifted, p_.Op(Prim::k_log, t, total)));
+        if (node_.op == Op::k_log_softmax)
+          return result(p_.Op(Prim::k_sub, t, shifted, p_.Op(Prim::k_log, t, total)));
         return result(p_.Op(Prim::k_mul, t, e, p_.Op(Prim::k_div, t, p_.Constant(t, 1), total)));
       }
       case Op::k_layer_norm: {
@@ -290,7 +313,8 @@ class OpLowering {
         const int d = p_.Op(Prim::k_sub, t, x, Mean(t, x));
         const int variance = Mean(t, p_.Op(Prim::k_mul, t, d, d));
         const int eps = p_.Constant(t, FloatAttr(node_.attrs, 1));
-        const int scale = p_.Op(Prim::k_div, t, p_.Constant(t, 1), p_.Op(Prim::k_sqrt, t, p_.Op(Prim::k_add, t, variance, eps)));
+        const int scale = p_.Op(Prim::k_div, t, p_.Constant(t, 1),
+                                p_.Op(Prim::k_sqrt, t, p_.Op(Prim::k_add, t, variance, eps)));
         int y = p_.Op(Prim::k_mul, t, d, scale);
         if (has(1)) y = p_.Op(Prim::k_mul, t, y, As(1, dtype));
         if (has(2)) y = p_.Op(Prim::k_add, t, y, As(2, dtype));
@@ -315,15 +339,19 @@ bool LowersOp(const Node& node, const std::vector<const TensorMeta*>& operands, 
     case OpClass::kPointwise: {
       const DType compute = ComputeDType(node.op, operands, node.attrs);
       const bool floating = IsFloating(compute);
-      if (output.weak) return false;   // numbers among themselves: the library's
+      if (output.weak) return false;  // numbers among themselves: the library's
       switch (node.op) {
-        case Op::k_bitwise_left_shift: case Op::k_bitwise_right_shift: return false;
+        case Op::k_bitwise_left_shift:
+        case Op::k_bitwise_right_shift: return false;
         case Op::k_round: return !floating || IntAttr(node.attrs, 0) == 0;
         // Integer division can fail at run time.
-        case Op::k_floor_divide: case Op::k_remainder: case Op::k_fmod: return floating;
+        case Op::k_floor_divide:
+        case Op::k_remainder:
+        case Op::k_fmod: return floating;
         case Op::k_div: return floating;
         case Op::k_pow: return floating;
-        case Op::k_add: case Op::k_sub: {
+        case Op::k_add:
+        case Op::k_sub: {
           const double alpha = NumberOf(node.attrs[0]);
           return compute != DType::kBool || alpha != 0;
         }
@@ -334,11 +362,18 @@ bool LowersOp(const Node& node, const std::vector<const TensorMeta*>& operands, 
     case OpClass::kReduction:
       if (operands[0]->rank() == 0 || operands[0]->numel() == 0) return false;
       switch (node.op) {
-        case Op::k_sum: case Op::k_mean: case Op::k_prod: case Op::k_amax: case Op::k_amin: case Op::k_max: case Op::k_min:
-        case Op::k_logsumexp:
-          return true;
-        case Op::k_any: case Op::k_all: return output.dtype == DType::kBool;
-        case Op::k_var: case Op::k_std: return true;
+        case Op::k_sum:
+        case Op::k_mean:
+        case Op::k_prod:
+        case Op::k_amax:
+        case Op::k_amin:
+        case Op::k_max:
+        case Op::k_min:
+        case Op::k_logsumexp: return true;
+        case Op::k_any:
+        case Op::k_all: return output.dtype == DType::kBool;
+        case Op::k_var:
+        case Op::k_std: return true;
         case Op::k_linalg_vector_norm: {
           const double order = FloatAttr(node.attrs, 0);
           return order == 2 || order == 1 || order == std::numeric_limits<double>::infinity();
@@ -346,14 +381,15 @@ bool LowersOp(const Node& node, const std::vector<const TensorMeta*>& operands, 
         default: return false;
       }
     case OpClass::kOther:
-      if (node.op != Op::k_softmax && node.op != Op::k_log_softmax && node.op != Op::k_layer_norm) return false;
+      if (node.op != Op::k_softmax && node.op != Op::k_log_softmax && node.op != Op::k_layer_norm)
+        return false;
       return operands[0]->rank() > 0 && operands[0]->numel() > 0;
     default: return false;
   }
 }
 
-TypedExpr LowerOp(ExprPool& pool, const Node& node, const std::vector<const TensorMeta*>& operands, const std::vector<TypedExpr>& values,
-                  const TensorMeta& output) {
+TypedExpr LowerOp(ExprPool& pool, const Node& node, const std::vector<const TensorMeta*>& operands,
+                  const std::vector<TypedExpr>& values, const TensorMeta& output) {
   const TypedExpr value = OpLowering(pool, node, operands, values, output).Run();
   return CastExpr(pool, value, output.dtype);
 }

@@ -15,7 +15,8 @@ namespace {
 constexpr LaneType kF = LaneType::kF32;
 constexpr LaneType kI = LaneType::kI32;
 constexpr LaneType kB = LaneType::kBool;
-constexpr float kRoundingMagic = 12582912.0f;   // 1.5 * 2^23: adding it rounds to an integer, kept in the low bits
+constexpr float kRoundingMagic =
+    12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, kept in the low bits
 
 // Appends instructions to one stage of the new kernel.
 class Expander {
@@ -27,7 +28,8 @@ class Expander {
     for (size_t s = 0; s < in_.stages.size(); ++s) {
       body_ = &out_.stages[s].body;
       body_->clear();
-      for (int id : in_.stages[s].body) map[static_cast<size_t>(id)] = Rewrite(in_.instrs[static_cast<size_t>(id)], map);
+      for (int id : in_.stages[s].body)
+        map[static_cast<size_t>(id)] = Rewrite(in_.instrs[static_cast<size_t>(id)], map);
       for (Store& store : out_.stages[s].stores) store.value = map[static_cast<size_t>(store.value)];
       for (Store& store : out_.stages[s].scratch_stores) store.value = map[static_cast<size_t>(store.value)];
       for (int f : out_.stages[s].folds) {
@@ -66,16 +68,14 @@ class Expander {
     return p;
   }
   // A NaN passes both.
-  int Clamp(int x, float low, float high) {
-    return Op(Prim::k_pmin, Op(Prim::k_pmax, x, F(low)), F(high));
-  }
+  int Clamp(int x, float low, float high) { return Op(Prim::k_pmin, Op(Prim::k_pmax, x, F(low)), F(high)); }
   // `value` with the sign of `x` (value >= 0, or of the same sign).
   int WithSign(int value, int x) {
     const int sign = IntOp(Prim::k_and_, ToInt(x), I(std::numeric_limits<int32_t>::min()));
     return ToFloat(IntOp(Prim::k_or_, ToInt(value), sign));
   }
   struct Reduced {
-    int n, scale, r;   // n as a float; power of two; remainder
+    int n, scale, r;  // n as a float; power of two; remainder
   };
   // x = n * step + r. `bias` goes into the exponent of `scale`, which is 2^(n + bias - 127).
   Reduced Reduce(int x, float inverse_step, float high, float low, int bias) {
@@ -90,8 +90,8 @@ class Expander {
   }
 
   static constexpr float kLog2E = 1.44269504089f, kLn2High = 0.693145751953125f, kLn2Low = 1.42860682e-6f;
-  // 2^n e^r for |r| <= ln2 / 2, where `t` is n + kRoundingMagic + 254. The power is applied as two factors, which covers overflow and
-  // gradual underflow.
+  // 2^n e^r for |r| <= ln2 / 2, where `t` is n + kRoundingMagic + 254. The power is applied as two factors,
+  // which covers overflow and gradual underflow.
   int ScaledExp(int t, int r) {
     const int q = Horner(r, {0.00138141739f, 0.00836892147f, 0.0416684076f, 0.166665196f, 0.49999994f});
     const int p = Op(Prim::k_add, Op(Prim::k_madd, Op(Prim::k_mul, r, r), q, r), F(1.0f));
@@ -111,7 +111,8 @@ class Expander {
   // For x <= 0, rounded less often: e^x below 2^-126.5 is 0.
   int ExpOfNegative(int x) {
     const Reduced k = Reduce(Op(Prim::k_pmax, x, F(-88.0f)), kLog2E, kLn2High, kLn2Low, 127);
-    const int p = Horner(k.r, {0.00138141739f, 0.00836892147f, 0.0416684076f, 0.166665196f, 0.49999994f, 1.0f, 1.0f});
+    const int p =
+        Horner(k.r, {0.00138141739f, 0.00836892147f, 0.0416684076f, 0.166665196f, 0.49999994f, 1.0f, 1.0f});
     return Op(Prim::k_mul, p, k.scale);
   }
   int Exp2(int x) {
@@ -127,20 +128,22 @@ class Expander {
     return Op(Prim::k_madd, Op(Prim::k_mul, r, r), p, r);
   }
   int Expm1(int x) {
-    const Reduced k = Reduce(Clamp(x, -18.0f, 89.0f), kLog2E, kLn2High, kLn2Low, 126);   // scale is 2^(n-1)
+    const Reduced k = Reduce(Clamp(x, -18.0f, 89.0f), kLog2E, kLn2High, kLn2Low, 126);  // scale is 2^(n-1)
     const int half = Op(Prim::k_madd, k.scale, Expm1OfRemainder(k.r), Op(Prim::k_sub, k.scale, F(0.5f)));
     return WithSign(Op(Prim::k_add, half, half), x);
   }
-  // |x| = n ln2 + r, s = 4^n, t = tanh(r):  tanh|x| = N / (N + 1 - t) with N = (s - 1) / 2 + (s + 1) / 2 * t. Near 0 this is t / 1, and an
-  // error of N hardly counts where N is large. n is rounded so that n = 0 up to tanh(x) = 1/2: no cancellation where n is 1.
+  // |x| = n ln2 + r, s = 4^n, t = tanh(r):  tanh|x| = N / (N + 1 - t) with N = (s - 1) / 2 + (s + 1) / 2 * t.
+  // Near 0 this is t / 1, and an error of N hardly counts where N is large. n is rounded so that n = 0 up to
+  // tanh(x) = 1/2: no cancellation where n is 1.
   int Tanh(int x) {
     const int a = Op(Prim::k_pmin, Op(Prim::k_abs, x), F(9.1f));
-    // The sum is rounded to halves and cut to an integer: n = 1 from 1.376 |x| = 0.75 on. The factor is a little below 1 / ln2, so r grows
-    // with n, where its error counts less and less; for the same reason one part of ln2 is enough.
+    // The sum is rounded to halves and cut to an integer: n = 1 from 1.376 |x| = 0.75 on. The factor is a
+    // little below 1 / ln2, so r grows with n, where its error counts less and less; for the same reason one
+    // part of ln2 is enough.
     const int magic = F(kRoundingMagic / 2 + 63.0f);
     const int u = ToFloat(IntOp(Prim::k_and_, ToInt(Op(Prim::k_madd, a, F(1.3655f), magic)), I(-2)));
     const int n = Op(Prim::k_sub, u, magic);
-    const int scale = ToFloat(Shift(Prim::k_shl, ToInt(u), 23));   // s / 2
+    const int scale = ToFloat(Shift(Prim::k_shl, ToInt(u), 23));  // s / 2
     const int r = Op(Prim::k_nmadd, n, F(0.69314718056f), a);
     const int z = Op(Prim::k_mul, r, r);
     const int p = Horner(z, {-0.00577640347f, 0.0207076184f, -0.0537612103f, 0.133316964f, -0.333332896f});
@@ -160,7 +163,7 @@ class Expander {
   }
 
   struct Split {
-    int e, f, tail;   // exponent as a float; m - 1; log(m) - f
+    int e, f, tail;  // exponent as a float; m - 1; log(m) - f
   };
   Split SplitLog(int x) {
     const int small = Test(Prim::k_lt, x, F(1.17549435e-38f));
@@ -173,8 +176,8 @@ class Expander {
     out.e = Select(small, Op(Prim::k_sub, exponent, F(23.0f)), exponent);
     out.f = Op(Prim::k_sub, m, F(1.0f));
     const int square = Op(Prim::k_mul, out.f, out.f);
-    const int p = Horner(out.f, {0.067575708f, -0.116943352f, 0.118935123f, -0.124030836f, 0.142185539f, -0.166680902f,
-                                 0.200021669f, -0.250000089f, 0.333333105f});
+    const int p = Horner(out.f, {0.067575708f, -0.116943352f, 0.118935123f, -0.124030836f, 0.142185539f,
+                                 -0.166680902f, 0.200021669f, -0.250000089f, 0.333333105f});
     const int cube = Op(Prim::k_mul, Op(Prim::k_mul, square, out.f), p);
     out.tail = Op(Prim::k_nmadd, F(0.5f), square, cube);
     return out;
@@ -183,7 +186,8 @@ class Expander {
   int LogEdges(int x, int y) {
     const float inf = std::numeric_limits<float>::infinity();
     y = Select(Test(Prim::k_lt, x, F(inf)), y, x);
-    const int edge = Select(Test(Prim::k_eq, x, F(0.0f)), F(-inf), F(std::numeric_limits<float>::quiet_NaN()));
+    const int edge =
+        Select(Test(Prim::k_eq, x, F(0.0f)), F(-inf), F(std::numeric_limits<float>::quiet_NaN()));
     return Select(Test(Prim::k_le, x, F(0.0f)), edge, y);
   }
   int LogCore(int x) {
@@ -192,7 +196,8 @@ class Expander {
     return Op(Prim::k_madd, k.e, F(0.693359375f), Op(Prim::k_add, k.f, low));
   }
   int Log(int x) { return LogEdges(x, LogCore(x)); }
-  // log(m) * c + e * (high + low), the product taken apart so that the error stays below an ulp: c = c_high + c_low.
+  // log(m) * c + e * (high + low), the product taken apart so that the error stays below an ulp: c = c_high +
+  // c_low.
   int LogBase(int x, float c_high, float c_low, float high, float low) {
     const Split k = SplitLog(x);
     // f + tail, with f cut to 12 bits so that the products with c_high are exact.
@@ -222,8 +227,8 @@ class Expander {
     const int magic = F(kRoundingMagic);
     const int t = Op(Prim::k_madd, x, F(0.636619772f), magic);
     const int n = Op(Prim::k_sub, t, magic);
-    // pi/2 in parts of at most 12 bits: products with |n| < 2^12 and the first two differences are exact; the error of the third
-    // one is added to the last part.
+    // pi/2 in parts of at most 12 bits: products with |n| < 2^12 and the first two differences are exact; the
+    // error of the third one is added to the last part.
     int r = Op(Prim::k_nmadd, n, F(0x1.92p+0f), x);
     r = Op(Prim::k_nmadd, n, F(0x1.fb4p-12f), r);
     const int third = Op(Prim::k_mul, n, F(0x1.444p-24f));
@@ -248,12 +253,12 @@ class Expander {
   int Erf(int x) {
     const int a = Op(Prim::k_abs, x);
     const int z = Op(Prim::k_mul, x, x);
-    const int p = Horner(z, {7.85388329e-05f, -0.000801020069f, 0.00518832868f, -0.0268538129f, 0.112835854f, -0.37612626f,
-                             0.128379166f});
+    const int p = Horner(z, {7.85388329e-05f, -0.000801020069f, 0.00518832868f, -0.0268538129f, 0.112835854f,
+                             -0.37612626f, 0.128379166f});
     const int near = Op(Prim::k_madd, x, p, x);
     const int clamped = Op(Prim::k_pmin, a, F(4.0f));
-    const int q = Horner(clamped, {-0.000187604732f, 0.00296011358f, -0.02188964f, 0.103218198f, 0.63801223f, 1.12717164f,
-                                   0.000320574705f});
+    const int q = Horner(clamped, {-0.000187604732f, 0.00296011358f, -0.02188964f, 0.103218198f, 0.63801223f,
+                                   1.12717164f, 0.000320574705f});
     const Reduced k = Reduce(Op(Prim::k_neg, q), kLog2E, kLn2High, kLn2Low, 127);
     const int e = Horner(k.r, {0.00831238274f, 0.0418914258f, 0.166671202f, 0.499992222f, 1.0f, 1.0f});
     const int far = WithSign(Op(Prim::k_nmadd, e, k.scale, F(1.0f)), x);
@@ -285,7 +290,8 @@ class Expander {
       case Prim::k_sigmoid: return Sigmoid(x);
       case Prim::k_log: return Log(x);
       case Prim::k_log2: return LogBase(x, 0x1.714p+0f, 0x1.47652b82fe177p-12f, 1.0f, 0.0f);
-      case Prim::k_log10: return LogBase(x, 0x1.bcap-2f, 0x1.7b1526e50e32ap-14f, 0x1.344p-2f, 0x1.3509f79fef312p-18f);
+      case Prim::k_log10:
+        return LogBase(x, 0x1.bcap-2f, 0x1.7b1526e50e32ap-14f, 0x1.344p-2f, 0x1.3509f79fef312p-18f);
       case Prim::k_log1p: return Log1p(x);
       case Prim::k_sin: return SinOrCos(x, 0, "sin");
       case Prim::k_cos: return SinOrCos(x, 1, "cos");

@@ -1,12 +1,13 @@
 // A plan: what one call does, step by step, for one set of input metadata.
 //
-//   slots   where values live:  input i · constant · arena block · output (fresh at each run) · given (by a library step)
-//   steps   kernel   cells with addresses patched in, one generated function
+//   slots   where values live:  input i · constant · arena block · output (fresh at each run) · given (by a
+//   library step) steps   kernel   cells with addresses patched in, one generated function
 //           product  packed matrix product or convolution, then its epilogue kernel on each band of rows
 //           library  one node through tensor/kernels.h
 //           copy     an output that would share its storage gets one of its own
 //
-// In: an optimised graph and metas. Out: a plan; executable.cc runs it. Invariant: a step reads slots that earlier steps wrote.
+// In: an optimised graph and metas. Out: a plan; executable.cc runs it. Invariant: a step reads slots that
+// earlier steps wrote.
 #pragma once
 
 #include <memory>
@@ -24,10 +25,10 @@ namespace thirdbook {
 
 struct Slot {
   enum class Kind : uint8_t { kInput, kConstant, kArena, kOutput, kGiven } kind = Kind::kInput;
-  int index = 0;             // input number
+  int index = 0;  // input number
   Tensor constant;
-  TensorMeta meta;           // of the base value
-  int64_t offset = 0;        // in the arena, bytes
+  TensorMeta meta;     // of the base value
+  int64_t offset = 0;  // in the arena, bytes
 };
 
 // Where a value is: its slot and how it is seen there.
@@ -39,7 +40,7 @@ struct Place {
 struct Pointer {
   int cell;
   int slot;
-  int64_t offset;            // bytes from the slot's first element
+  int64_t offset;  // bytes from the slot's first element
 };
 
 struct Step {
@@ -48,25 +49,25 @@ struct Step {
   std::shared_ptr<const CompiledKernel> kernel;
   std::vector<Cell> cells;
   std::vector<Pointer> pointers;
-  std::vector<int64_t> scratch_offsets;          // in the arena
-  std::vector<NodeId> nodes;                     // what it computes
+  std::vector<int64_t> scratch_offsets;  // in the arena
+  std::vector<NodeId> nodes;             // what it computes
   std::string name;
   // kProduct; `kernel` is its epilogue, if any
   ProductShape product;
-  int a = -1, b = -1, c = -1;                         // slots
-  int64_t a_offset = 0, b_offset = 0, c_offset = 0;   // bytes
-  std::vector<std::vector<int64_t>> batch_offsets;    // of each pointer, bytes
-  std::vector<int64_t> row_strides;                   // of each pointer, bytes
-  int rows_cell = -1;                                 // the epilogue's row count
-  int64_t workspace_offset = 0;                       // in the arena, as the kernel's scratch rows are
+  int a = -1, b = -1, c = -1;                        // slots
+  int64_t a_offset = 0, b_offset = 0, c_offset = 0;  // bytes
+  std::vector<std::vector<int64_t>> batch_offsets;   // of each pointer, bytes
+  std::vector<int64_t> row_strides;                  // of each pointer, bytes
+  int rows_cell = -1;                                // the epilogue's row count
+  int64_t workspace_offset = 0;                      // in the arena, as the kernel's scratch rows are
   // kLibrary: operands and results; kCopy: places[0] into slot `result`
   NodeId node;
-  std::vector<Place> places;                     // slot -1: a missing operand
+  std::vector<Place> places;  // slot -1: a missing operand
   std::vector<int> results;
 };
 
 struct Plan {
-  std::vector<TensorMeta> inputs;                // what it was made for
+  std::vector<TensorMeta> inputs;  // what it was made for
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<Place> outputs;
@@ -74,13 +75,14 @@ struct Plan {
 };
 
 struct PlanOptions {
-  bool generate = true;      // false: library steps only (Backend::kReference)
+  bool generate = true;  // false: library steps only (Backend::kReference)
   FuseOptions fuse;
 };
 
 // Metadata of all values for these inputs; the error is the user's.
 Result<ValueMetas> InferMetas(const Graph& graph, const std::vector<const TensorMeta*>& inputs);
-Result<std::unique_ptr<Plan>> MakePlan(const Graph& graph, const std::vector<const TensorMeta*>& inputs, const PlanOptions& options);
+Result<std::unique_ptr<Plan>> MakePlan(const Graph& graph, const std::vector<const TensorMeta*>& inputs,
+                                       const PlanOptions& options);
 
 std::string Print(const Graph& graph, const Plan& plan);
 

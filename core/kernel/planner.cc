@@ -15,7 +15,7 @@ namespace {
 struct ProductNode {
   ProductShape shape;
   ValueRef a, b, bias;
-  int row_dim = 0;           // of the output
+  int row_dim = 0;  // of the output
   DimMap bias_dims;
   int groups = 1;
 };
@@ -38,10 +38,13 @@ class Planner {
   }
 
  private:
-  const TensorMeta& Meta(ValueRef v) const { return m_[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)]; }
+  const TensorMeta& Meta(ValueRef v) const {
+    return m_[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)];
+  }
   bool IsView(NodeId id) const {
     const Node& node = g_.node(id);
-    return !node.operands.empty() && node.operands[0].defined() && AliasesOperand(node.op, Meta(node.operands[0]), node.attrs);
+    return !node.operands.empty() && node.operands[0].defined() &&
+           AliasesOperand(node.op, Meta(node.operands[0]), node.attrs);
   }
   ValueRef Base(ValueRef v) const {
     while (IsView(v.node)) v = g_.node(v.node).operands[0];
@@ -49,7 +52,8 @@ class Planner {
   }
   static int64_t Bytes(const TensorMeta& meta) { return meta.numel() * ItemSize(meta.dtype); }
 
-  // ---- Units -----------------------------------------------------------------------------------------------------------------
+  // ---- Units
+  // -----------------------------------------------------------------------------------------------------------------
 
   void MakeUnits() {
     if (options_.generate) {
@@ -119,7 +123,8 @@ class Planner {
   }
   bool EpilogueFits(NodeId id, const ProductNode& product, const Unit& unit) const {
     const TensorMeta& out = m_[static_cast<size_t>(id.value)][0];
-    if (!unit.fused || unit.domain != out.sizes || !products_[static_cast<size_t>(unit_of_[static_cast<size_t>(unit.members[0].node.value)])].empty()) {
+    if (!unit.fused || unit.domain != out.sizes ||
+        !products_[static_cast<size_t>(unit_of_[static_cast<size_t>(unit.members[0].node.value)])].empty()) {
       return false;
     }
     uint32_t columns = 0;
@@ -148,14 +153,17 @@ class Planner {
     return true;
   }
 
-  // ---- Products --------------------------------------------------------------------------------------------------------------
+  // ---- Products
+  // --------------------------------------------------------------------------------------------------------------
 
   bool AsProduct(NodeId id, ProductNode* out) const {
     const Node& node = g_.node(id);
     const TensorMeta& result = m_[static_cast<size_t>(id.value)][0];
     if (result.dtype != DType::kFloat32 || result.numel() == 0) return false;
     switch (node.op) {
-      case Op::k_mm: case Op::k_bmm: case Op::k_matmul: return AsMatmul(node.operands[0], node.operands[1], result, out);
+      case Op::k_mm:
+      case Op::k_bmm:
+      case Op::k_matmul: return AsMatmul(node.operands[0], node.operands[1], result, out);
       case Op::k_addmm:
         if (NumberOf(node.attrs[0]) != 1 || NumberOf(node.attrs[1]) != 1) return false;
         if (!AsMatmul(node.operands[1], node.operands[2], result, out)) return false;
@@ -167,9 +175,11 @@ class Planner {
         std::swap(turned.sizes[0], turned.sizes[1]);
         std::swap(turned.strides[0], turned.strides[1]);
         if (!AsMatmul(node.operands[0], node.operands[1], result, out, &turned)) return false;
-        return node.operands.size() < 3 || !node.operands[2].defined() || SetBias(node.operands[2], result, out);
+        return node.operands.size() < 3 || !node.operands[2].defined() ||
+               SetBias(node.operands[2], result, out);
       }
-      case Op::k_conv1d: case Op::k_conv2d: return AsConvolution(node, result, out);
+      case Op::k_conv1d:
+      case Op::k_conv2d: return AsConvolution(node, result, out);
       default: return false;
     }
   }
@@ -177,17 +187,20 @@ class Planner {
     const TensorMeta& meta = Meta(bias);
     if (meta.dtype != DType::kFloat32 || meta.rank() > result.rank()) return false;
     out->bias = bias;
-    for (int64_t d = result.rank() - meta.rank(); d < result.rank(); ++d) out->bias_dims.push_back(static_cast<int>(d));
+    for (int64_t d = result.rank() - meta.rank(); d < result.rank(); ++d)
+      out->bias_dims.push_back(static_cast<int>(d));
     return true;
   }
-  bool AsMatmul(ValueRef a, ValueRef b, const TensorMeta& result, ProductNode* out, const TensorMeta* b_meta = nullptr) const {
+  bool AsMatmul(ValueRef a, ValueRef b, const TensorMeta& result, ProductNode* out,
+                const TensorMeta* b_meta = nullptr) const {
     const TensorMeta& ma = Meta(a);
     const TensorMeta& mb = b_meta ? *b_meta : Meta(b);
-    if (ma.rank() < 2 || mb.rank() < 2 || ma.dtype != DType::kFloat32 || mb.dtype != DType::kFloat32) return false;
+    if (ma.rank() < 2 || mb.rank() < 2 || ma.dtype != DType::kFloat32 || mb.dtype != DType::kFloat32)
+      return false;
     const auto rank = static_cast<size_t>(result.rank());
     ProductShape& s = out->shape;
     s.m = result.sizes[rank - 2], s.n = result.sizes[rank - 1], s.k = ma.sizes.back();
-    if (s.m < 2 || s.n < 4 || s.m * s.n * s.k < 512) return false;   // the library's loop does as well
+    if (s.m < 2 || s.n < 4 || s.m * s.n * s.k < 512) return false;  // the library's loop does as well
     s.a_row = ma.strides[ma.strides.size() - 2], s.a_column = ma.strides.back();
     s.b_row = mb.strides[mb.strides.size() - 2], s.b_column = mb.strides.back();
     s.c_row = s.n;
@@ -201,7 +214,8 @@ class Planner {
           const int64_t index = rest % result.sizes[d];
           rest /= result.sizes[d];
           const auto own = static_cast<int64_t>(d) - (result.rank() - meta.rank());
-          if (own >= 0 && meta.sizes[static_cast<size_t>(own)] != 1) total += index * meta.strides[static_cast<size_t>(own)];
+          if (own >= 0 && meta.sizes[static_cast<size_t>(own)] != 1)
+            total += index * meta.strides[static_cast<size_t>(own)];
         }
         return total;
       };
@@ -219,7 +233,8 @@ class Planner {
     const bool batched = image.sizes.size() == spatial + 2;
     const int64_t batch = batched ? image.sizes[0] : 1, channels = image.sizes[batched ? 1 : 0];
     const int64_t groups = IntAttr(node.attrs, 3);
-    const Sizes &stride = ListAttr(node.attrs, 0), &padding = ListAttr(node.attrs, 1), &dilation = ListAttr(node.attrs, 2);
+    const Sizes &stride = ListAttr(node.attrs, 0), &padding = ListAttr(node.attrs, 1),
+                &dilation = ListAttr(node.attrs, 2);
     ProductShape& s = out->shape;
     ConvolutionShape& c = s.image;
     s.convolution = true;
@@ -253,7 +268,8 @@ class Planner {
     return true;
   }
 
-  // ---- Slots -----------------------------------------------------------------------------------------------------------------
+  // ---- Slots
+  // -----------------------------------------------------------------------------------------------------------------
 
   int SlotOf(ValueRef base) {
     const auto key = std::make_pair(base.node.value, base.output);
@@ -270,7 +286,8 @@ class Planner {
     } else if (node.op == Op::k_constant) {
       slot.kind = Slot::Kind::kConstant;
       slot.constant = node.constant;
-    } else if (unit_of_[static_cast<size_t>(base.node.value)] >= 0 && IsLibrary(unit_of_[static_cast<size_t>(base.node.value)])) {
+    } else if (unit_of_[static_cast<size_t>(base.node.value)] >= 0 &&
+               IsLibrary(unit_of_[static_cast<size_t>(base.node.value)])) {
       slot.kind = Slot::Kind::kGiven;
     } else {
       slot.kind = is_output_[static_cast<size_t>(base.node.value)] ? Slot::Kind::kOutput : Slot::Kind::kArena;
@@ -284,7 +301,9 @@ class Planner {
     blocks_.back().first = blocks_.back().last = -1;
     return static_cast<int>(plan_->slots.size()) - 1;
   }
-  bool IsLibrary(int u) const { return !units_[static_cast<size_t>(u)].fused && products_[static_cast<size_t>(u)].empty(); }
+  bool IsLibrary(int u) const {
+    return !units_[static_cast<size_t>(u)].fused && products_[static_cast<size_t>(u)].empty();
+  }
   Place PlaceOf(ValueRef v) { return {SlotOf(Base(v)), Meta(v)}; }
   int64_t OffsetBytes(ValueRef v) const { return Meta(v).offset * ItemSize(Meta(v).dtype); }
   int Now() const { return static_cast<int>(plan_->steps.size()); }
@@ -303,7 +322,8 @@ class Planner {
     return id;
   }
 
-  // ---- Steps -----------------------------------------------------------------------------------------------------------------
+  // ---- Steps
+  // -----------------------------------------------------------------------------------------------------------------
 
   Status AddUnit(int u) {
     const Unit& unit = units_[static_cast<size_t>(u)];
@@ -313,7 +333,7 @@ class Planner {
       if (outputs.empty()) return Status::Ok();
       Result<LoweredUnit> lowered = Lower(g_, m_, unit, outputs);
       if (lowered.ok()) return AddKernel(unit, *lowered);
-      for (const Member& m : unit.members) AddLibrary(m.node);   // too long for one kernel
+      for (const Member& m : unit.members) AddLibrary(m.node);  // too long for one kernel
       return Status::Ok();
     }
     AddLibrary(unit.members[0].node);
@@ -359,18 +379,21 @@ class Planner {
     const LoopKernel& k = lowered.kernel;
     step->kernel = CompileKernel(k);
     step->cells.assign(static_cast<size_t>(CellCount(k)), 0);
-    for (size_t d = 0; d < lowered.sizes.size(); ++d) step->cells[static_cast<size_t>(SizeCell(k, static_cast<int>(d)))] = lowered.sizes[d];
+    for (size_t d = 0; d < lowered.sizes.size(); ++d)
+      step->cells[static_cast<size_t>(SizeCell(k, static_cast<int>(d)))] = lowered.sizes[d];
     for (size_t b = 0; b < lowered.buffers.size(); ++b) {
       const BufferBinding& binding = lowered.buffers[b];
       const int slot = SlotOf(Base(binding.value));
       Touch(slot);
       step->pointers.push_back({static_cast<int>(b), slot, OffsetBytes(binding.value)});
       for (size_t d = 0; d < lowered.sizes.size(); ++d) {
-        step->cells[static_cast<size_t>(StrideCell(k, static_cast<int>(b), static_cast<int>(d)))] = binding.strides[d];
+        step->cells[static_cast<size_t>(StrideCell(k, static_cast<int>(b), static_cast<int>(d)))] =
+            binding.strides[d];
       }
     }
     for (LaneType type : k.scratch) {
-      scratch_users_.push_back({Now(), static_cast<int>(step->scratch_offsets.size()), AddTemporary(lowered.RowLength() * (IsWide(type) ? 8 : 4))});
+      scratch_users_.push_back({Now(), static_cast<int>(step->scratch_offsets.size()),
+                                AddTemporary(lowered.RowLength() * (IsWide(type) ? 8 : 4))});
       step->scratch_offsets.push_back(0);
     }
     step->name = k.name;
@@ -386,8 +409,8 @@ class Planner {
     return Status::Ok();
   }
 
-  // An output may take the memory of an input that nothing reads later, when every access is to the same element. With one output the
-  // stores come last; with one stage each element is read before it is written.
+  // An output may take the memory of an input that nothing reads later, when every access is to the same
+  // element. With one output the stores come last; with one stage each element is read before it is written.
   void ReuseInPlace(const LoweredUnit& lowered, const Step& step) {
     int outputs = 0, stages = 0;
     for (const Buffer& b : lowered.kernel.buffers) outputs += b.output;
@@ -399,8 +422,11 @@ class Planner {
       if (plan_->slots[static_cast<size_t>(out)].kind != Slot::Kind::kArena) continue;
       for (size_t i = 0; i < lowered.buffers.size(); ++i) {
         const int in = step.pointers[i].slot;
-        if (lowered.kernel.buffers[i].output || plan_->slots[static_cast<size_t>(in)].kind != Slot::Kind::kArena) continue;
-        bool same = !inherited_.count(in) && blocks_[static_cast<size_t>(in)].bytes == blocks_[static_cast<size_t>(out)].bytes;
+        if (lowered.kernel.buffers[i].output ||
+            plan_->slots[static_cast<size_t>(in)].kind != Slot::Kind::kArena)
+          continue;
+        bool same = !inherited_.count(in) &&
+                    blocks_[static_cast<size_t>(in)].bytes == blocks_[static_cast<size_t>(out)].bytes;
         for (size_t j = 0; j < lowered.buffers.size(); ++j) {
           if (step.pointers[j].slot != in) continue;
           same &= step.pointers[j].offset == 0 && lowered.buffers[j].strides == lowered.buffers[o].strides;
@@ -441,11 +467,14 @@ class Planner {
       options.row_dim = product.row_dim;
       for (int d = 0; d < product.row_dim; ++d) options.outside |= 1u << d;
       TB_ASSIGN_OR_RETURN(LoweredUnit lowered, Lower(g_, m_, unit, outputs, options));
-      // The product's own values go where the only output goes, when that has its size; else into a block of their own.
+      // The product's own values go where the only output goes, when that has its size; else into a block of
+      // their own.
       int c = -1;
       const TensorMeta& first = Meta(outputs[0]);
-      if (outputs.size() == 1 && first.dtype == result.dtype && first.sizes == result.sizes) c = SlotOf(outputs[0]);
-      else c = AddTemporary(Bytes(result));
+      if (outputs.size() == 1 && first.dtype == result.dtype && first.sizes == result.sizes)
+        c = SlotOf(outputs[0]);
+      else
+        c = AddTemporary(Bytes(result));
       Touch(c);
       if (!(outputs.size() == 1 && outputs[0].node == id)) slots_[{id.value, 0}] = c;
       step.c = c;
@@ -497,7 +526,7 @@ class Planner {
         slot.kind = Slot::Kind::kGiven;
         step.results = {AddSlot(slot)};
         place.slot = step.results[0];
-        place.meta.offset = -1;   // as the copy has it
+        place.meta.offset = -1;  // as the copy has it
         plan_->steps.push_back(std::move(step));
       }
       taken.push_back(place.slot);
@@ -516,20 +545,27 @@ class Planner {
     }
     for (const Heir& heir : candidates_) {
       // Only now is it known whether something later still reads the input.
-      if (blocks_[static_cast<size_t>(heir.in)].last != heir.step || blocks_[static_cast<size_t>(heir.out)].first != heir.step) continue;
-      arena[static_cast<size_t>(number[static_cast<size_t>(heir.out)])].in_place_of = number[static_cast<size_t>(heir.in)];
+      if (blocks_[static_cast<size_t>(heir.in)].last != heir.step ||
+          blocks_[static_cast<size_t>(heir.out)].first != heir.step)
+        continue;
+      arena[static_cast<size_t>(number[static_cast<size_t>(heir.out)])].in_place_of =
+          number[static_cast<size_t>(heir.in)];
     }
     const ArenaLayout layout = LayOut(arena);
-    plan_->arena_bytes = arena.empty() ? 0 : std::max<int64_t>(layout.bytes, 64);   // values without elements need an address too
+    plan_->arena_bytes =
+        arena.empty() ? 0
+                      : std::max<int64_t>(layout.bytes, 64);  // values without elements need an address too
     for (size_t s = 0; s < plan_->slots.size(); ++s) {
       if (number[s] >= 0) plan_->slots[s].offset = layout.offsets[static_cast<size_t>(number[s])];
     }
     for (const User& user : scratch_users_) {
-      plan_->steps[static_cast<size_t>(user.step)].scratch_offsets[static_cast<size_t>(user.index)] = plan_->slots[static_cast<size_t>(user.slot)].offset;
+      plan_->steps[static_cast<size_t>(user.step)].scratch_offsets[static_cast<size_t>(user.index)] =
+          plan_->slots[static_cast<size_t>(user.slot)].offset;
     }
     for (const User& user : workspace_users_) {
       if (user.step < static_cast<int>(plan_->steps.size())) {
-        plan_->steps[static_cast<size_t>(user.step)].workspace_offset = plan_->slots[static_cast<size_t>(user.slot)].offset;
+        plan_->steps[static_cast<size_t>(user.step)].workspace_offset =
+            plan_->slots[static_cast<size_t>(user.slot)].offset;
       }
     }
   }
@@ -546,13 +582,13 @@ class Planner {
   const PlanOptions& options_;
   std::unique_ptr<Plan> plan_;
   std::vector<Unit> units_;
-  std::vector<std::vector<ProductNode>> products_;   // by unit: none or one
+  std::vector<std::vector<ProductNode>> products_;  // by unit: none or one
   std::map<int, NodeId> product_node_;
-  std::vector<std::vector<int>> readers_;            // by node that makes a base value
+  std::vector<std::vector<int>> readers_;  // by node that makes a base value
   std::vector<int> unit_of_;
   std::vector<char> is_output_;
   std::map<std::pair<int32_t, int32_t>, int> slots_;
-  std::vector<ArenaBlock> blocks_;                   // by slot
+  std::vector<ArenaBlock> blocks_;  // by slot
   std::vector<Heir> candidates_;
   std::map<int, int> inherited_;
   std::vector<User> scratch_users_, workspace_users_;
@@ -574,7 +610,8 @@ Result<ValueMetas> InferMetas(const Graph& graph, const std::vector<const Tensor
     } else {
       std::vector<const TensorMeta*> operands;
       for (ValueRef v : node.operands) {
-        operands.push_back(v.defined() ? &metas[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)] : nullptr);
+        operands.push_back(
+            v.defined() ? &metas[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)] : nullptr);
       }
       TB_ASSIGN_OR_RETURN(metas[i], Infer(node.op, operands, node.attrs));
     }
@@ -582,7 +619,8 @@ Result<ValueMetas> InferMetas(const Graph& graph, const std::vector<const Tensor
   return metas;
 }
 
-Result<std::unique_ptr<Plan>> MakePlan(const Graph& graph, const std::vector<const TensorMeta*>& inputs, const PlanOptions& options) {
+Result<std::unique_ptr<Plan>> MakePlan(const Graph& graph, const std::vector<const TensorMeta*>& inputs,
+                                       const PlanOptions& options) {
   if (inputs.size() != graph.inputs().size()) {
     return TypeError(Format("the graph takes %zu inputs, got %zu", graph.inputs().size(), inputs.size()));
   }
@@ -610,7 +648,8 @@ std::string Print(const Graph& graph, const Plan& plan) {
       case Step::Kind::kKernel: text += "  kernel " + step.name; break;
       case Step::Kind::kProduct: {
         const ProductShape& s = step.product;
-        text += Format("  product %lld x %lld x %lld", static_cast<long long>(s.m), static_cast<long long>(s.n), static_cast<long long>(s.k));
+        text += Format("  product %lld x %lld x %lld", static_cast<long long>(s.m),
+                       static_cast<long long>(s.n), static_cast<long long>(s.k));
         if (s.a_batch.size() > 1) text += " batch " + std::to_string(s.a_batch.size());
         text += " " + slot_text(step.a) + " " + slot_text(step.b) + " -> " + slot_text(step.c);
         if (step.kernel) text += ", then " + step.name;

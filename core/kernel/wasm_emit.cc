@@ -9,14 +9,19 @@
 namespace thirdbook {
 namespace {
 
-constexpr int kSumBlock = 4096;        // elements (inner lanes) or rows (outer lanes) summed before the partial sum is added
+constexpr int kSumBlock =
+    4096;  // elements (inner lanes) or rows (outer lanes) summed before the partial sum is added
 constexpr uint32_t kNoLocal = ~0u;
 
 class KernelEmitter {
  public:
   KernelEmitter(const LoopKernel& kernel, const EmitOptions& options)
-      : k_(kernel), options_(options), f_({WasmType::kI32}, options.annotate), lanes_(f_, LaneCount(kernel), options.relaxed),
-        depths_(Depths(kernel)), unroll_(Unroll()) {}
+      : k_(kernel),
+        options_(options),
+        f_({WasmType::kI32}, options.annotate),
+        lanes_(f_, LaneCount(kernel), options.relaxed),
+        depths_(Depths(kernel)),
+        unroll_(Unroll()) {}
 
   FunctionWriter::Module Emit() {
     LoadArguments();
@@ -84,8 +89,9 @@ class KernelEmitter {
         strides_[b][static_cast<size_t>(d)] = CellLocal(StrideCell(k_, static_cast<int>(b), d));
       }
     }
-    for (size_t s = 0; s < k_.scratch.size(); ++s) scratch_base_.push_back(CellLocal(ScratchCell(k_, static_cast<int>(s))));
-    for (int d = 0; d < k_.outer; ++d) {   // nothing to do for an empty outer dimension
+    for (size_t s = 0; s < k_.scratch.size(); ++s)
+      scratch_base_.push_back(CellLocal(ScratchCell(k_, static_cast<int>(s))));
+    for (int d = 0; d < k_.outer; ++d) {  // nothing to do for an empty outer dimension
       Get(sizes_[static_cast<size_t>(d)]);
       f_.Op(W::k_i32_eqz);
       f_.Block(W::k_if_);
@@ -94,7 +100,8 @@ class KernelEmitter {
     }
   }
 
-  // ---- Loops ---------------------------------------------------------------------------------------------------------------
+  // ---- Loops
+  // ---------------------------------------------------------------------------------------------------------------
 
   // Runs `body` once for each index of dimension d (size > 0), buffers' pointers walking along.
   void SteppedLoop(int d, const std::function<void()>& body) {
@@ -120,8 +127,10 @@ class KernelEmitter {
     pointers_ = saved;
   }
   void PushStride(size_t b, int d) {
-    if (strides_[b][static_cast<size_t>(d)] != kNoLocal) Get(strides_[b][static_cast<size_t>(d)]);
-    else f_.I32(ItemSize(B(b).dtype));
+    if (strides_[b][static_cast<size_t>(d)] != kNoLocal)
+      Get(strides_[b][static_cast<size_t>(d)]);
+    else
+      f_.I32(ItemSize(B(b).dtype));
   }
 
   void OuterLoop(int d) {
@@ -130,8 +139,8 @@ class KernelEmitter {
     LaneLoop(nullptr, [this] { Row(); });
   }
 
-  // Cuts the lane dimension into rounds of unroll_ vectors, then single elements. `body` runs with count_, splat_ set.
-  // `length`: local with the number of elements; nullptr: the whole dimension.
+  // Cuts the lane dimension into rounds of unroll_ vectors, then single elements. `body` runs with count_,
+  // splat_ set. `length`: local with the number of elements; nullptr: the whole dimension.
   void LaneLoop(const uint32_t* length, const std::function<void()>& body) {
     const int d = k_.lane_dim();
     const int step = unroll_ * lanes_.lanes();
@@ -199,7 +208,8 @@ class KernelEmitter {
     }
   }
 
-  // ---- One row -------------------------------------------------------------------------------------------------------------
+  // ---- One row
+  // -------------------------------------------------------------------------------------------------------------
 
   void Row() {
     folds_.assign(k_.folds.size(), {});
@@ -223,11 +233,11 @@ class KernelEmitter {
   }
 
   struct FoldState {
-    std::vector<uint32_t> accumulators;   // one a vector; of the current block where blocked
-    std::vector<uint32_t> totals;         // blocked sums only
-    uint32_t tail = kNoLocal;             // inner lanes: every lane the same
-    std::vector<uint32_t> nan;            // min, max of floats: bits of the lanes that were NaN
-    std::vector<uint32_t> results;        // a vector each (outer lanes), or one with equal lanes
+    std::vector<uint32_t> accumulators;  // one a vector; of the current block where blocked
+    std::vector<uint32_t> totals;        // blocked sums only
+    uint32_t tail = kNoLocal;            // inner lanes: every lane the same
+    std::vector<uint32_t> nan;           // min, max of floats: bits of the lanes that were NaN
+    std::vector<uint32_t> results;       // a vector each (outer lanes), or one with equal lanes
   };
 
   bool Blocked(const Fold& fold) const { return fold.kind == FoldKind::kSum && fold.type == LaneType::kF32; }
@@ -275,9 +285,9 @@ class KernelEmitter {
       const Fold& fold = k_.folds[static_cast<size_t>(f)];
       FoldState& state = folds_[static_cast<size_t>(f)];
       std::vector<uint32_t> parts = Blocked(fold) ? state.totals : state.accumulators;
-      const auto with_nan = [&](uint32_t value, uint32_t nan) {   // where a lane saw NaN, NaN
+      const auto with_nan = [&](uint32_t value, uint32_t nan) {  // where a lane saw NaN, NaN
         Get(nan), Get(value);
-        f_.Op(W::k_v128_or);   // a mask of ones is a NaN
+        f_.Op(W::k_v128_or);  // a mask of ones is a NaN
         return SetNew(WasmType::kV128);
       };
       if (k_.lane_outer) {
@@ -332,7 +342,8 @@ class KernelEmitter {
     const auto last = [&] {
       if (k_.lane_outer) {
         if (!blocked) return SteppedLoop(d, [&] { ElementBody(stage); });
-        return Blocks(d, stage, [&](uint32_t length) { SteppedBlock(d, length, [&] { ElementBody(stage); }); });
+        return Blocks(d, stage,
+                      [&](uint32_t length) { SteppedBlock(d, length, [&] { ElementBody(stage); }); });
       }
       if (!blocked) return LaneLoop(nullptr, [&] { ElementBody(stage); });
       Blocks(d, stage, [&](uint32_t length) { LaneLoop(&length, [&] { ElementBody(stage); }); });
@@ -351,7 +362,8 @@ class KernelEmitter {
     FinishFolds(stage);
   }
 
-  // Runs `body(length)` for blocks of at most kSumBlock along dimension d, pointers walking on from block to block.
+  // Runs `body(length)` for blocks of at most kSumBlock along dimension d, pointers walking on from block to
+  // block.
   void Blocks(int d, const Stage& stage, const std::function<void(uint32_t)>& body) {
     const std::vector<uint32_t> saved = pointers_;
     for (size_t b = 0; b < k_.buffers.size(); ++b) {
@@ -396,7 +408,8 @@ class KernelEmitter {
     f_.End();
   }
 
-  // ---- One round of elements -----------------------------------------------------------------------------------------------
+  // ---- One round of elements
+  // -----------------------------------------------------------------------------------------------
 
   void ElementBody(const Stage& stage) {
     std::vector<int> elements;
@@ -408,8 +421,8 @@ class KernelEmitter {
       Evaluate(id, u);
       LocalOf(id, u) = SetNew(WasmType::kV128);
     };
-    // Vectors side by side, operation by operation, so that a constant that lives in memory is fetched once for all of them; but a
-    // plain fold one after the other, each load next to its addition.
+    // Vectors side by side, operation by operation, so that a constant that lives in memory is fetched once
+    // for all of them; but a plain fold one after the other, each load next to its addition.
     const bool side_by_side = elements.size() > 2;
     if (side_by_side) {
       for (int id : elements) {
@@ -425,7 +438,8 @@ class KernelEmitter {
         const DType dtype = IsWide(type) ? DType::kFloat64 : DType::kFloat32;
         const uint32_t value = Named(store.value, u);
         lanes_.StoreUnit(dtype, scratch_[static_cast<size_t>(store.buffer)],
-                         static_cast<uint32_t>(u * lanes_.lanes() * ItemSize(dtype)), value, splat_ ? 1 : lanes_.lanes());
+                         static_cast<uint32_t>(u * lanes_.lanes() * ItemSize(dtype)), value,
+                         splat_ ? 1 : lanes_.lanes());
       }
       for (const Store& store : stage.stores) EmitStore(store, u);
       for (int f : stage.folds) {
@@ -452,11 +466,15 @@ class KernelEmitter {
   uint32_t& LocalOf(int id, int u) {
     const Depth depth = depths_[static_cast<size_t>(id)];
     const bool shared = depth == Depth::kKernel || (depth == Depth::kRow && !k_.lane_outer);
-    return shared ? shared_[static_cast<size_t>(id)] : per_vector_[static_cast<size_t>(u)][static_cast<size_t>(id)];
+    return shared ? shared_[static_cast<size_t>(id)]
+                  : per_vector_[static_cast<size_t>(u)][static_cast<size_t>(id)];
   }
   void Push(int id, int u) {
     const uint32_t local = LocalOf(id, u);
-    if (local != kNoLocal) Get(local); else Evaluate(id, u);
+    if (local != kNoLocal)
+      Get(local);
+    else
+      Evaluate(id, u);
   }
   // The value in a local.
   uint32_t Named(int id, int u) {
@@ -524,7 +542,8 @@ class KernelEmitter {
     }
     if (buffer.walk == Walk::kUnit) {
       Get(pointers_[b]);
-      return lanes_.LoadUnit(buffer.dtype, static_cast<uint32_t>(u * lanes_.lanes() * ItemSize(buffer.dtype)), false);
+      return lanes_.LoadUnit(buffer.dtype, static_cast<uint32_t>(u * lanes_.lanes() * ItemSize(buffer.dtype)),
+                             false);
     }
     const uint32_t address = StridedStart(b, u);
     f_.V128(0, 0, "");
@@ -560,8 +579,8 @@ class KernelEmitter {
   LaneEmitter lanes_;
   std::vector<Depth> depths_;
   int unroll_;
-  int count_ = 1;          // vectors in the round being emitted
-  bool splat_ = false;     // the round is one element, in every lane
+  int count_ = 1;       // vectors in the round being emitted
+  bool splat_ = false;  // the round is one element, in every lane
   std::vector<uint32_t> pointers_, sizes_, scratch_base_, scratch_;
   std::vector<std::vector<uint32_t>> strides_;
   std::vector<uint32_t> shared_;

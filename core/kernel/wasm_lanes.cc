@@ -51,7 +51,8 @@ W Instruction(Prim prim, LaneType type) {
   for (const Row& row : kRows) {
     if (row.prim != prim) continue;
     switch (type) {
-      case LaneType::kBool: case LaneType::kI32: return row.i32;
+      case LaneType::kBool:
+      case LaneType::kI32: return row.i32;
       case LaneType::kI64: return row.i64;
       case LaneType::kF32: return row.f32;
       case LaneType::kF64: return row.f64;
@@ -69,10 +70,14 @@ WasmType ScalarType(LaneType type) {
   }
 }
 W ExtractOp(WasmType type) {
-  return type == WasmType::kI64 ? W::k_i64x2_extract_lane : type == WasmType::kF32 ? W::k_f32x4_extract_lane : W::k_f64x2_extract_lane;
+  return type == WasmType::kI64   ? W::k_i64x2_extract_lane
+         : type == WasmType::kF32 ? W::k_f32x4_extract_lane
+                                  : W::k_f64x2_extract_lane;
 }
 W ReplaceOp(WasmType type) {
-  return type == WasmType::kI64 ? W::k_i64x2_replace_lane : type == WasmType::kF32 ? W::k_f32x4_replace_lane : W::k_f64x2_replace_lane;
+  return type == WasmType::kI64   ? W::k_i64x2_replace_lane
+         : type == WasmType::kF32 ? W::k_f32x4_replace_lane
+                                  : W::k_f64x2_replace_lane;
 }
 W SplatOp(LaneType type) {
   switch (type) {
@@ -96,12 +101,14 @@ void LaneEmitter::Constant(LaneType type, uint64_t bits) {
   uint64_t word;
   switch (type) {
     case LaneType::kBool: word = bits ? ~uint64_t{0} : 0; break;
-    case LaneType::kI32: case LaneType::kF32: word = (bits & 0xffffffff) | bits << 32; break;
+    case LaneType::kI32:
+    case LaneType::kF32: word = (bits & 0xffffffff) | bits << 32; break;
     default: word = bits;
   }
   char text[40] = "";
   if (type == LaneType::kF32) {
-    std::snprintf(text, sizeof text, "f32x4 %.9g", static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
+    std::snprintf(text, sizeof text, "f32x4 %.9g",
+                  static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
   } else if (type == LaneType::kF64) {
     std::snprintf(text, sizeof text, "f64x2 %.17g", std::bit_cast<double>(bits));
   }
@@ -134,7 +141,9 @@ void LaneEmitter::Cast(LaneType from, LaneType to, const std::function<void(int)
   if (from == L::kBool) {
     push(0);
     if (!IsWide(to) && lanes_ == 2) NarrowMask();
-    const uint64_t one = to == L::kF32 ? std::bit_cast<uint32_t>(1.0f) : to == L::kF64 ? std::bit_cast<uint64_t>(1.0) : 1;
+    const uint64_t one = to == L::kF32   ? std::bit_cast<uint32_t>(1.0f)
+                         : to == L::kF64 ? std::bit_cast<uint64_t>(1.0)
+                                         : 1;
     Constant(to, one);
     f_.Op(W::k_v128_and);
     return;
@@ -154,10 +163,14 @@ void LaneEmitter::Cast(LaneType from, LaneType to, const std::function<void(int)
     push(0);
     return NarrowMask();
   }
-  if (from == L::kI64 && to == L::kF32) return ScalarLanes(WasmType::kI64, WasmType::kF32, W::k_f32_convert_i64_s, push);
-  if (from == L::kI64 && to == L::kF64) return ScalarLanes(WasmType::kI64, WasmType::kF64, W::k_f64_convert_i64_s, push);
-  if (from == L::kF32 && to == L::kI64) return ScalarLanes(WasmType::kF32, WasmType::kI64, W::k_i64_trunc_sat_f32_s, push);
-  if (from == L::kF64 && to == L::kI64) return ScalarLanes(WasmType::kF64, WasmType::kI64, W::k_i64_trunc_sat_f64_s, push);
+  if (from == L::kI64 && to == L::kF32)
+    return ScalarLanes(WasmType::kI64, WasmType::kF32, W::k_f32_convert_i64_s, push);
+  if (from == L::kI64 && to == L::kF64)
+    return ScalarLanes(WasmType::kI64, WasmType::kF64, W::k_f64_convert_i64_s, push);
+  if (from == L::kF32 && to == L::kI64)
+    return ScalarLanes(WasmType::kF32, WasmType::kI64, W::k_i64_trunc_sat_f32_s, push);
+  if (from == L::kF64 && to == L::kI64)
+    return ScalarLanes(WasmType::kF64, WasmType::kI64, W::k_i64_trunc_sat_f64_s, push);
   TB_CHECK(false);
 }
 
@@ -180,11 +193,15 @@ void LaneEmitter::Call(const Instr& instr, const std::function<void(int)>& push)
   // In a wasm module the address of a C function is its index in the table.
   intptr_t address;
   if (instr.type == LaneType::kF32) {
-    address = host.arity == 1 ? reinterpret_cast<intptr_t>(host.f32_1) : reinterpret_cast<intptr_t>(host.f32_2);
+    address =
+        host.arity == 1 ? reinterpret_cast<intptr_t>(host.f32_1) : reinterpret_cast<intptr_t>(host.f32_2);
   } else {
-    address = host.arity == 1 ? reinterpret_cast<intptr_t>(host.f64_1) : reinterpret_cast<intptr_t>(host.f64_2);
+    address =
+        host.arity == 1 ? reinterpret_cast<intptr_t>(host.f64_1) : reinterpret_cast<intptr_t>(host.f64_2);
   }
-  const int32_t index = sizeof(void*) == 4 ? static_cast<int32_t>(address) : static_cast<int32_t>(instr.imm * 2 + (instr.type == LaneType::kF64));
+  const int32_t index = sizeof(void*) == 4
+                            ? static_cast<int32_t>(address)
+                            : static_cast<int32_t>(instr.imm * 2 + (instr.type == LaneType::kF64));
   const uint32_t out = f_.NewLocal(WasmType::kV128), x = f_.NewLocal(WasmType::kV128);
   const uint32_t y = host.arity == 2 ? f_.NewLocal(WasmType::kV128) : x;
   const uint32_t mask = patch ? f_.NewLocal(WasmType::kV128) : 0;
@@ -233,13 +250,17 @@ void LaneEmitter::Compute(const Instr& instr, const LaneType* types, const std::
     case Prim::k_constant: return Constant(instr.type, instr.imm);
     case Prim::k_cast: return Cast(types[0], instr.type, push);
     case Prim::k_bits: return push(0);
-    case Prim::k_madd: case Prim::k_nmadd: case Prim::k_msub: {
+    case Prim::k_madd:
+    case Prim::k_nmadd:
+    case Prim::k_msub: {
       const bool f64 = instr.type == LaneType::kF64;
       if (relaxed_) {
         push(0), push(1), push(2);
         if (instr.prim == Prim::k_msub) f_.Op(f64 ? W::k_f64x2_neg : W::k_f32x4_neg);
-        if (instr.prim == Prim::k_nmadd) f_.Op(f64 ? W::k_f64x2_relaxed_nmadd : W::k_f32x4_relaxed_nmadd);
-        else f_.Op(f64 ? W::k_f64x2_relaxed_madd : W::k_f32x4_relaxed_madd);
+        if (instr.prim == Prim::k_nmadd)
+          f_.Op(f64 ? W::k_f64x2_relaxed_nmadd : W::k_f32x4_relaxed_nmadd);
+        else
+          f_.Op(f64 ? W::k_f64x2_relaxed_madd : W::k_f32x4_relaxed_madd);
         return;
       }
       if (instr.prim == Prim::k_nmadd) push(2);
@@ -256,15 +277,25 @@ void LaneEmitter::Compute(const Instr& instr, const LaneType* types, const std::
       if (!relaxed_) return f_.Op(W::k_v128_bitselect);
       return f_.Op(lanes_ == 2 && !narrow ? W::k_i64x2_relaxed_select : W::k_i32x4_relaxed_select);
     }
-    case Prim::k_eq: case Prim::k_ne: case Prim::k_lt: case Prim::k_le: case Prim::k_gt: case Prim::k_ge:
-      push(0), push(1);
-      return Compare(instr.prim, types[0]);
-    case Prim::k_shl: case Prim::k_shr:
+    case Prim::k_eq:
+    case Prim::k_ne:
+    case Prim::k_lt:
+    case Prim::k_le:
+    case Prim::k_gt:
+    case Prim::k_ge: push(0), push(1); return Compare(instr.prim, types[0]);
+    case Prim::k_shl:
+    case Prim::k_shr:
       push(0);
       f_.I32(static_cast<int32_t>(instr.imm));
       return f_.Op(Instruction(instr.prim, instr.type));
-    case Prim::k_call1: case Prim::k_call2: case Prim::k_patch1: case Prim::k_patch2: return Call(instr, push);
-    case Prim::k_min: case Prim::k_max: case Prim::k_pmin: case Prim::k_pmax:
+    case Prim::k_call1:
+    case Prim::k_call2:
+    case Prim::k_patch1:
+    case Prim::k_patch2: return Call(instr, push);
+    case Prim::k_min:
+    case Prim::k_max:
+    case Prim::k_pmin:
+    case Prim::k_pmax:
       if (instr.type == LaneType::kI64) {
         const bool max = instr.prim == Prim::k_max || instr.prim == Prim::k_pmax;
         push(0), push(1), push(0), push(1);
@@ -283,10 +314,13 @@ void LaneEmitter::Compute(const Instr& instr, const LaneType* types, const std::
 void LaneEmitter::Identity(FoldKind kind, LaneType type) {
   const bool max = kind == FoldKind::kMax || kind == FoldKind::kMaxNumber;
   switch (kind) {
-    case FoldKind::kSum: case FoldKind::kAny: return Constant(type, 0);
+    case FoldKind::kSum:
+    case FoldKind::kAny: return Constant(type, 0);
     case FoldKind::kAll: return Constant(type, 1);
     case FoldKind::kProd:
-      return Constant(type, type == LaneType::kF32 ? std::bit_cast<uint32_t>(1.0f) : type == LaneType::kF64 ? std::bit_cast<uint64_t>(1.0) : 1);
+      return Constant(type, type == LaneType::kF32   ? std::bit_cast<uint32_t>(1.0f)
+                            : type == LaneType::kF64 ? std::bit_cast<uint64_t>(1.0)
+                                                     : 1);
     default: break;
   }
   const double inf = std::numeric_limits<double>::infinity();
@@ -294,9 +328,11 @@ void LaneEmitter::Identity(FoldKind kind, LaneType type) {
     case LaneType::kF32: return Constant(type, std::bit_cast<uint32_t>(static_cast<float>(max ? -inf : inf)));
     case LaneType::kF64: return Constant(type, std::bit_cast<uint64_t>(max ? -inf : inf));
     case LaneType::kI64:
-      return Constant(type, static_cast<uint64_t>(max ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max()));
+      return Constant(type, static_cast<uint64_t>(max ? std::numeric_limits<int64_t>::min()
+                                                      : std::numeric_limits<int64_t>::max()));
     case LaneType::kI32:
-      return Constant(type, static_cast<uint32_t>(max ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int32_t>::max()));
+      return Constant(type, static_cast<uint32_t>(max ? std::numeric_limits<int32_t>::min()
+                                                      : std::numeric_limits<int32_t>::max()));
     case LaneType::kBool: return Constant(type, max ? 0 : 1);
   }
 }
@@ -362,21 +398,25 @@ void LaneEmitter::LoadLane(DType dtype, uint32_t vector_local, uint32_t address_
   f_.Local(W::k_local_get, address_local);
   f_.Local(W::k_local_get, vector_local);
   const int size = ItemSize(dtype);
-  f_.MemoryLane(size == 8 ? W::k_v128_load64_lane : size == 4 ? W::k_v128_load32_lane : W::k_v128_load8_lane, size, 0, lane);
+  f_.MemoryLane(size == 8   ? W::k_v128_load64_lane
+                : size == 4 ? W::k_v128_load32_lane
+                            : W::k_v128_load8_lane,
+                size, 0, lane);
   f_.Local(W::k_local_set, vector_local);
 }
 
 void LaneEmitter::LoadScalar(DType dtype, LaneType type) {
   const LaneType from = LaneTypeOf(dtype);
   switch (dtype) {
-    case DType::kBool: case DType::kUInt8: f_.Memory(W::k_i32_load8_u, 1, 0); break;
+    case DType::kBool:
+    case DType::kUInt8: f_.Memory(W::k_i32_load8_u, 1, 0); break;
     case DType::kInt32: f_.Memory(W::k_i32_load, 4, 0); break;
     case DType::kInt64: f_.Memory(W::k_i64_load, 8, 0); break;
     case DType::kFloat32: f_.Memory(W::k_f32_load, 4, 0); break;
     case DType::kFloat64: f_.Memory(W::k_f64_load, 8, 0); break;
   }
   using L = LaneType;
-  if (type == L::kBool) {   // 0 or -1
+  if (type == L::kBool) {  // 0 or -1
     switch (from) {
       case L::kI64: f_.I64(0), f_.Op(W::k_i64_ne); break;
       case L::kF32: f_.F32(0), f_.Op(W::k_f32_ne); break;
@@ -424,15 +464,22 @@ void LaneEmitter::StoreLane(DType dtype, uint32_t address_local, uint32_t vector
   f_.Local(W::k_local_get, address_local);
   f_.Local(W::k_local_get, vector_local);
   const int size = ItemSize(dtype);
-  f_.MemoryLane(size == 8 ? W::k_v128_store64_lane : size == 4 ? W::k_v128_store32_lane : W::k_v128_store8_lane, size, 0, lane);
+  f_.MemoryLane(size == 8   ? W::k_v128_store64_lane
+                : size == 4 ? W::k_v128_store32_lane
+                            : W::k_v128_store8_lane,
+                size, 0, lane);
 }
 
-void LaneEmitter::StoreUnit(DType dtype, uint32_t address_local, uint32_t offset, uint32_t vector_local, int count) {
+void LaneEmitter::StoreUnit(DType dtype, uint32_t address_local, uint32_t offset, uint32_t vector_local,
+                            int count) {
   f_.Local(W::k_local_get, address_local);
   f_.Local(W::k_local_get, vector_local);
   const int size = ItemSize(dtype), bytes = size * count;
   if (bytes == 16) return f_.Memory(W::k_v128_store, size, offset);
-  f_.MemoryLane(bytes == 8 ? W::k_v128_store64_lane : bytes == 4 ? W::k_v128_store32_lane : bytes == 2 ? W::k_v128_store16_lane : W::k_v128_store8_lane,
+  f_.MemoryLane(bytes == 8   ? W::k_v128_store64_lane
+                : bytes == 4 ? W::k_v128_store32_lane
+                : bytes == 2 ? W::k_v128_store16_lane
+                             : W::k_v128_store8_lane,
                 size, offset, 0);
 }
 

@@ -11,7 +11,8 @@ enum BandCell { kA, kARow, kPanels, kC, kCRow, kDepth, kPanelCount, kTiles, kAcc
 
 class ProductEmitter {
  public:
-  ProductEmitter(int rows, bool relaxed, bool annotate) : rows_(rows), relaxed_(relaxed), f_({WasmType::kI32}, annotate) {}
+  ProductEmitter(int rows, bool relaxed, bool annotate)
+      : rows_(rows), relaxed_(relaxed), f_({WasmType::kI32}, annotate) {}
 
   FunctionWriter::Module Emit() {
     for (int cell = 0; cell < kBandCells; ++cell) {
@@ -22,7 +23,8 @@ class ProductEmitter {
     const uint32_t panel_c = Copy(args_[kC]);
     for (int i = 0; i < 2 * rows_; ++i) sums_.push_back(f_.NewLocal(WasmType::kV128));
     b_ = f_.NewLocal(WasmType::kI32);
-    for (int i = 0; i < rows_; ++i) a_.push_back(f_.NewLocal(WasmType::kI32)), c_.push_back(f_.NewLocal(WasmType::kI32));
+    for (int i = 0; i < rows_; ++i)
+      a_.push_back(f_.NewLocal(WasmType::kI32)), c_.push_back(f_.NewLocal(WasmType::kI32));
     b0_ = f_.NewLocal(WasmType::kV128), b1_ = f_.NewLocal(WasmType::kV128), x_ = f_.NewLocal(WasmType::kV128);
     left_ = f_.NewLocal(WasmType::kI32);
     CountedLoop(args_[kPanelCount], [&] {
@@ -32,7 +34,7 @@ class ProductEmitter {
         Step(a, args_[kARow], rows_);
         Step(c, args_[kCRow], rows_);
       });
-      Get(b_), Set(args_[kPanels]);   // the tile left b_ behind the panel
+      Get(b_), Set(args_[kPanels]);  // the tile left b_ behind the panel
       Get(panel_c), f_.I32(32), f_.Op(W::k_i32_add), Set(panel_c);
     });
     return f_.Finish();
@@ -96,7 +98,8 @@ class ProductEmitter {
     for (uint32_t sum : sums_) f_.V128(0, 0, ""), Set(sum);
     Get(args_[kAccumulate]);
     f_.Block(W::k_if_);
-    for (size_t i = 0; i < sums_.size(); ++i) Get(c_[i / 2]), f_.Memory(W::k_v128_load, 4, i % 2 * 16), Set(sums_[i]);
+    for (size_t i = 0; i < sums_.size(); ++i)
+      Get(c_[i / 2]), f_.Memory(W::k_v128_load, 4, i % 2 * 16), Set(sums_[i]);
     f_.End();
     Get(args_[kPanels]), Set(b_);
     Get(args_[kDepth]), f_.I32(4), f_.Op(W::k_i32_sub), Set(left_);
@@ -117,7 +120,8 @@ class ProductEmitter {
     f_.Branch(W::k_br_if, 0);
     f_.End();
     f_.End();
-    for (size_t i = 0; i < sums_.size(); ++i) Get(c_[i / 2]), Get(sums_[i]), f_.Memory(W::k_v128_store, 4, i % 2 * 16);
+    for (size_t i = 0; i < sums_.size(); ++i)
+      Get(c_[i / 2]), Get(sums_[i]), f_.Memory(W::k_v128_store, 4, i % 2 * 16);
   }
 
   int rows_;
@@ -144,15 +148,22 @@ void ForgetGeneratedBands() {
 }
 
 bool RunGeneratedBand(const BandArguments& g, int rows) {
-  if (!CurrentEngine().relaxed) return false;   // without it the C++ form is as fast, or faster
+  if (!CurrentEngine().relaxed) return false;  // without it the C++ form is as fast, or faster
   Generated& band = g_bands[rows];
   if (!band.tried) {
     band.tried = true;
     band.function = Instantiate(EmitProduct(rows, true));
   }
   if (!band.function) return false;
-  const Cell cells[kBandCells] = {reinterpret_cast<Cell>(g.a), g.a_row * 4, reinterpret_cast<Cell>(g.panels), reinterpret_cast<Cell>(g.c),
-                                  g.c_row * 4, g.depth, g.panel_count, g.tiles, g.accumulate};
+  const Cell cells[kBandCells] = {reinterpret_cast<Cell>(g.a),
+                                  g.a_row * 4,
+                                  reinterpret_cast<Cell>(g.panels),
+                                  reinterpret_cast<Cell>(g.c),
+                                  g.c_row * 4,
+                                  g.depth,
+                                  g.panel_count,
+                                  g.tiles,
+                                  g.accumulate};
   band.function(cells);
   return true;
 }

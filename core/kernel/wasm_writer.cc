@@ -244,7 +244,10 @@ FunctionWriter::Module FunctionWriter::Finish() const {
   body.Label("  locals");
   std::vector<std::pair<uint32_t, WasmType>> runs;
   for (size_t i = parameters_; i < locals_.size(); ++i) {
-    if (!runs.empty() && runs.back().second == locals_[i]) ++runs.back().first; else runs.push_back({1, locals_[i]});
+    if (!runs.empty() && runs.back().second == locals_[i])
+      ++runs.back().first;
+    else
+      runs.push_back({1, locals_[i]});
   }
   body.U32(static_cast<uint32_t>(runs.size()));
   for (const auto& [count, type] : runs) body.U32(count), body.Byte(static_cast<uint8_t>(type));

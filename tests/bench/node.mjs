@@ -13,11 +13,15 @@ import { runSuite } from "./suite.mjs";
 const options = JSON.parse(process.argv[2] ?? "{}");
 const here = dirname(fileURLToPath(import.meta.url));
 const relaxed = WebAssembly.validate(
-  new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 6, 1, 0x60, 1, 0x7b, 1, 0x7b, 3, 2, 1, 0, 10, 13, 1, 11, 0, 0x20, 0, 0x20, 0, 0x20, 0, 0xfd, 0x85, 2, 0x0b]),
+  new Uint8Array([
+    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 6, 1, 0x60, 1, 0x7b, 1, 0x7b, 3, 2, 1, 0, 10, 13, 1, 11, 0, 0x20, 0,
+    0x20, 0, 0x20, 0, 0xfd, 0x85, 2, 0x0b,
+  ]),
 );
 const built = buildLimits();
 const contenders = [];
-if (options.group === "own") contenders.push(await openHand({ limits: readFileSync(relaxed ? built.relaxed : built.plain) }));
+if (options.group === "own")
+  contenders.push(await openHand({ limits: readFileSync(relaxed ? built.relaxed : built.plain) }));
 
 async function pyodideWithWheel() {
   const folder = options.wheel ?? build.wheel;
@@ -32,13 +36,26 @@ async function pyodideWithWheel() {
 if (options.group === "own") {
   const pyodide = await pyodideWithWheel();
   const programs = readFileSync(join(here, "contenders/programs.py"), "utf8");
-  contenders.push(await openThirdbook({ pyodide, programs, compiled: true }), await openThirdbook({ pyodide, programs, compiled: false }));
+  contenders.push(
+    await openThirdbook({ pyodide, programs, compiled: true }),
+    await openThirdbook({ pyodide, programs, compiled: false }),
+  );
 } else if (options.group === "plain") {
   contenders.push(await openPlain());
 } else {
-  contenders.push(await (await import(`./contenders/${options.group}.mjs`)).open({ peers: await nodePeers() }));
+  contenders.push(
+    await (await import(`./contenders/${options.group}.mjs`)).open({ peers: await nodePeers() }),
+  );
 }
 const filter = (id) => !options.cases || options.cases.some((c) => id.includes(c));
-const out = await runSuite({ contenders, digests: options.digests, filter, quick: options.quick, say: (line) => console.error(`  ${line}`) });
-process.stdout.write(`\nRESULT ${JSON.stringify({ host: `Node ${process.versions.node}`, relaxed, ...out })}\n`);
+const out = await runSuite({
+  contenders,
+  digests: options.digests,
+  filter,
+  quick: options.quick,
+  say: (line) => console.error(`  ${line}`),
+});
+process.stdout.write(
+  `\nRESULT ${JSON.stringify({ host: `Node ${process.versions.node}`, relaxed, ...out })}\n`,
+);
 process.exit(0);

@@ -24,13 +24,21 @@ export const ort = () => import("onnxruntime-web");
 
 export function installPeers() {
   mkdirSync(kPeerFolder, { recursive: true });
-  const wanted = JSON.stringify({ name: "thirdbook-bench-peers", private: true, type: "module", dependencies: kPeers });
+  const wanted = JSON.stringify({
+    name: "thirdbook-bench-peers",
+    private: true,
+    type: "module",
+    dependencies: kPeers,
+  });
   const file = join(kPeerFolder, "package.json");
   const present = existsSync(file) && JSON.stringify(JSON.parse(readFileSync(file, "utf8"))) === wanted;
   if (!present || !existsSync(join(kPeerFolder, "node_modules/onnxruntime-web"))) {
     writeFileSync(file, wanted);
     console.error("bench: installing the peers into the cache");
-    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts"], { cwd: kPeerFolder, stdio: ["ignore", "ignore", "inherit"] });
+    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts"], {
+      cwd: kPeerFolder,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
   }
   writeFileSync(join(kPeerFolder, "load.js"), kLoader);
 }

@@ -20,11 +20,19 @@ function share(spec, seconds, limits) {
 }
 
 function hostTable(run) {
-  const peers = Object.keys(run.versions).filter((name) => !["hand", "Thirdbook", "Thirdbook eager"].includes(name));
+  const peers = Object.keys(run.versions).filter(
+    (name) => !["hand", "Thirdbook", "Thirdbook eager"].includes(name),
+  );
   const lines = [`## ${run.host}`, ""];
   const limits = Object.entries(run.limits).map(([name, l]) => `${name} ${l.rate.toFixed(1)} ${l.unit}`);
-  if (limits.length) lines.push(`Limits measured in this run (${run.relaxed ? "with" : "without"} relaxed SIMD): ${limits.join(", ")}.`, "");
-  lines.push(`| case | Thirdbook | eager | hand | ${peers.join(" | ")} | of hand | best peer ÷ Thirdbook | of limit |`);
+  if (limits.length)
+    lines.push(
+      `Limits measured in this run (${run.relaxed ? "with" : "without"} relaxed SIMD): ${limits.join(", ")}.`,
+      "",
+    );
+  lines.push(
+    `| case | Thirdbook | eager | hand | ${peers.join(" | ")} | of hand | best peer ÷ Thirdbook | of limit |`,
+  );
   lines.push(`|${"---|".repeat(peers.length + 7)}`);
   for (const spec of cases) {
     const row = run.results[spec.id];
@@ -39,7 +47,10 @@ function hostTable(run) {
   lines.push("");
   if (run.cold) {
     const [first, other, third] = run.cold;
-    lines.push(`First call of a new function, traced and compiled: ${time(first)}; first call with a second size: ${time(other)}; with a third: ${time(third)}.`, "");
+    lines.push(
+      `First call of a new function, traced and compiled: ${time(first)}; first call with a second size: ${time(other)}; with a third: ${time(third)}.`,
+      "",
+    );
   }
   for (const error of run.errors) lines.push(`- not timed: ${error}`);
   if (run.errors.length) lines.push("");

@@ -11,7 +11,9 @@ import { report } from "./report.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const options = { quick: false, peers: true };
-let node = true, browser = true, out = null;
+let node = true,
+  browser = true,
+  out = null;
 const args = process.argv.slice(2);
 while (args.length) {
   const word = args.shift();

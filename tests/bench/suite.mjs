@@ -9,23 +9,40 @@ import { measure } from "./measure.mjs";
 /** Length, and 257 elements evenly spread. */
 function digest(values) {
   const count = Math.min(257, values.length);
-  return [values.length, ...Array.from({ length: count }, (_, i) => values[Math.floor((i * (values.length - 1)) / Math.max(1, count - 1))])];
+  return [
+    values.length,
+    ...Array.from(
+      { length: count },
+      (_, i) => values[Math.floor((i * (values.length - 1)) / Math.max(1, count - 1))],
+    ),
+  ];
 }
 function worst(got, want) {
   if (got[0] !== want[0]) return Infinity;
   let most = 0;
-  for (let i = 1; i < want.length; ++i) most = Math.max(most, Math.abs(got[i] - want[i]) / (1 + Math.abs(want[i])));
+  for (let i = 1; i < want.length; ++i)
+    most = Math.max(most, Math.abs(got[i] - want[i]) / (1 + Math.abs(want[i])));
   return most;
 }
 
-export async function runSuite({ contenders, digests = {}, filter = () => true, quick = false, say = () => {} }) {
+export async function runSuite({
+  contenders,
+  digests = {},
+  filter = () => true,
+  quick = false,
+  say = () => {},
+}) {
   const out = { versions: {}, limits: {}, results: {}, errors: [], cold: null, digests };
   const options = quick ? { seconds: 0.15, samples: 5 } : { seconds: 0.6, samples: 15 };
   const hand = contenders.find((c) => c.limits);
   if (hand && filter("limits")) {
     for (const [name, { task, amount, unit }] of Object.entries(hand.limits())) {
       const m = await measure(task, options);
-      out.limits[name] = { rate: amount / m.median / 1e9, unit, spread: [amount / m.high / 1e9, amount / m.low / 1e9] };
+      out.limits[name] = {
+        rate: amount / m.median / 1e9,
+        unit,
+        spread: [amount / m.high / 1e9, amount / m.low / 1e9],
+      };
       say(`${name}: ${out.limits[name].rate.toFixed(1)} ${unit}`);
     }
   }
@@ -35,7 +52,7 @@ export async function runSuite({ contenders, digests = {}, filter = () => true, 
     const row = (out.results[spec.id] = {});
     const inputs = spec.inputs();
     for (const c of contenders) {
-      if (c.name === "plain JS" && spec.kind === "matmul" && spec.n > 512) continue;   // takes minutes
+      if (c.name === "plain JS" && spec.kind === "matmul" && spec.n > 512) continue; // takes minutes
       let task;
       try {
         task = await c.task({ ...spec, inputs });

@@ -14,12 +14,17 @@ window.runBench = async (options) => {
   const relaxed = options.relaxed;
   const contenders = [];
   const own = async () => {
-    contenders.push(await openHand({ limits: await fetched(relaxed ? "/limits-relaxed.wasm" : "/limits.wasm") }));
+    contenders.push(
+      await openHand({ limits: await fetched(relaxed ? "/limits-relaxed.wasm" : "/limits.wasm") }),
+    );
     const { loadPyodide } = await import(/* @vite-ignore */ `${location.origin}/pyodide/pyodide.mjs`);
     const pyodide = await loadPyodide({ indexURL: `${location.origin}/pyodide/` });
     pyodide.unpackArchive(await fetched("/thirdbook.whl"), "wheel");
     const programs = await (await fetch("/programs.py")).text();
-    contenders.push(await openThirdbook({ pyodide, programs, compiled: true }), await openThirdbook({ pyodide, programs, compiled: false }));
+    contenders.push(
+      await openThirdbook({ pyodide, programs, compiled: true }),
+      await openThirdbook({ pyodide, programs, compiled: false }),
+    );
   };
   if (options.group === "own") await own();
   else if (options.group === "plain") contenders.push(await openPlain());
@@ -40,5 +45,11 @@ window.runBench = async (options) => {
     contenders.push(await { jax: openJax, tfjs: openTf, ort: openOrt }[options.group]({ peers: loaders }));
   }
   const filter = (id) => !options.cases || options.cases.some((c) => id.includes(c));
-  return runSuite({ contenders, digests: options.digests, filter, quick: options.quick, say: (line) => console.log(line) });
+  return runSuite({
+    contenders,
+    digests: options.digests,
+    filter,
+    quick: options.quick,
+    say: (line) => console.log(line),
+  });
 };

@@ -24,12 +24,16 @@ export async function open({ limits }) {
 
   const tasks = {
     chain({ n, inputs }) {
-      const x = put(inputs.x), out = room(n);
+      const x = put(inputs.x),
+        out = room(n);
       const run = () => k.chain(out, x, kChain.a, kChain.b, kChain.c, n);
       return { ...sync(run), result: () => (run(), read(out, n)) };
     },
     matmul({ n, inputs }) {
-      const a = put(inputs.a), b = put(inputs.b), c = room(n * n), panels = room(256 * n);
+      const a = put(inputs.a),
+        b = put(inputs.b),
+        c = room(n * n),
+        panels = room(256 * n);
       const run = () => k.gemm(c, a, b, n, n, n, panels, 256, 4);
       return { ...sync(run), result: () => (run(), read(c, n * n)) };
     },
@@ -39,12 +43,16 @@ export async function open({ limits }) {
       return { ...sync(() => (total = k.sum(x, n))), result: () => Float32Array.of(total || k.sum(x, n)) };
     },
     softmax({ n, inputs }) {
-      const x = put(inputs.x), out = room(n * n);
+      const x = put(inputs.x),
+        out = room(n * n);
       const run = () => k.softmax(out, x, n, n);
       return { ...sync(run), result: () => (run(), read(out, n * n)) };
     },
     layernorm({ n, inputs }) {
-      const x = put(inputs.x), w = put(inputs.weight), b = put(inputs.bias), out = room(n * n);
+      const x = put(inputs.x),
+        w = put(inputs.weight),
+        b = put(inputs.bias),
+        out = room(n * n);
       const run = () => k.layer_norm(out, x, w, b, n, n);
       return { ...sync(run), result: () => (run(), read(out, n * n)) };
     },
@@ -54,9 +62,12 @@ export async function open({ limits }) {
       const x = put(inputs.x);
       const layers = [];
       for (let i = 0; i + 1 < sizes.length; ++i) {
-        const rows = sizes[i], columns = Math.ceil(sizes[i + 1] / 8) * 8;
-        const weight = new Float32Array(rows * columns), bias = new Float32Array(columns);
-        for (let r = 0; r < rows; ++r) weight.set(inputs[`w${i}`].subarray(r * sizes[i + 1], (r + 1) * sizes[i + 1]), r * columns);
+        const rows = sizes[i],
+          columns = Math.ceil(sizes[i + 1] / 8) * 8;
+        const weight = new Float32Array(rows * columns),
+          bias = new Float32Array(columns);
+        for (let r = 0; r < rows; ++r)
+          weight.set(inputs[`w${i}`].subarray(r * sizes[i + 1], (r + 1) * sizes[i + 1]), r * columns);
         bias.set(inputs[`b${i}`]);
         const panels = room(rows * columns);
         k.pack_weights(panels, put(weight), rows, columns);
@@ -73,7 +84,10 @@ export async function open({ limits }) {
       const result = () => {
         run();
         const padded = read(last.out, batch * last.columns);
-        return Float32Array.from({ length: batch * 10 }, (_, i) => padded[Math.floor(i / 10) * last.columns + (i % 10)]);
+        return Float32Array.from(
+          { length: batch * 10 },
+          (_, i) => padded[Math.floor(i / 10) * last.columns + (i % 10)],
+        );
       };
       return { ...sync(run), result };
     },
@@ -89,15 +103,31 @@ export async function open({ limits }) {
     limits() {
       fresh();
       const small = put(Float32Array.of(0.9, 0.9, 0.9, 0.9, 0.1, 0.1, 0.1, 0.1));
-      const arrays = (n) => ({ x: put(new Float32Array(n).fill(1)), y: put(new Float32Array(n).fill(2)), out: room(n) });
+      const arrays = (n) => ({
+        x: put(new Float32Array(n).fill(1)),
+        y: put(new Float32Array(n).fill(2)),
+        out: room(n),
+      });
       const tasks = { peak: { task: sync(() => k.peak(small, 100000)), amount: 96e5, unit: "GFLOP/s" } };
       for (const n of [1e5, 1e6, 1e7]) {
         fresh();
         top += 4096;
         const { x, y, out } = arrays(n);
-        tasks[`triad ${n.toLocaleString("en")}`] = { task: sync(() => k.triad(out, x, y, 3, n)), amount: 12 * n, unit: "GB/s" };
-        tasks[`copy ${n.toLocaleString("en")}`] = { task: sync(() => k.copy(out, x, 4 * n)), amount: 8 * n, unit: "GB/s" };
-        tasks[`read ${n.toLocaleString("en")}`] = { task: sync(() => k.sum(x, n)), amount: 4 * n, unit: "GB/s" };
+        tasks[`triad ${n.toLocaleString("en")}`] = {
+          task: sync(() => k.triad(out, x, y, 3, n)),
+          amount: 12 * n,
+          unit: "GB/s",
+        };
+        tasks[`copy ${n.toLocaleString("en")}`] = {
+          task: sync(() => k.copy(out, x, 4 * n)),
+          amount: 8 * n,
+          unit: "GB/s",
+        };
+        tasks[`read ${n.toLocaleString("en")}`] = {
+          task: sync(() => k.sum(x, n)),
+          amount: 4 * n,
+          unit: "GB/s",
+        };
       }
       return tasks;
     },

@@ -13,7 +13,8 @@ function product(out, a, b, m, n, k) {
 }
 function softmaxRows(out, x, rows, n) {
   for (let r = 0; r < rows; ++r) {
-    let top = -Infinity, total = 0;
+    let top = -Infinity,
+      total = 0;
     for (let i = 0; i < n; ++i) top = Math.max(top, x[r * n + i]);
     for (let i = 0; i < n; ++i) total += out[r * n + i] = Math.exp(x[r * n + i] - top);
     for (let i = 0; i < n; ++i) out[r * n + i] /= total;
@@ -22,8 +23,14 @@ function softmaxRows(out, x, rows, n) {
 
 const tasks = {
   chain({ n, inputs: { x } }) {
-    const out = new Float32Array(n), { a, b, c } = kChain;
-    return { out, run: () => { for (let i = 0; i < n; ++i) out[i] = Math.tanh(x[i] * a + b) * x[i] + Math.max(x[i] - c, 0); } };
+    const out = new Float32Array(n),
+      { a, b, c } = kChain;
+    return {
+      out,
+      run: () => {
+        for (let i = 0; i < n; ++i) out[i] = Math.tanh(x[i] * a + b) * x[i] + Math.max(x[i] - c, 0);
+      },
+    };
   },
   matmul({ n, inputs }) {
     const out = new Float32Array(n * n);
@@ -31,7 +38,14 @@ const tasks = {
   },
   sum({ inputs: { x } }) {
     const out = new Float32Array(1);
-    return { out, run: () => { let total = 0; for (let i = 0; i < x.length; ++i) total += x[i]; out[0] = total; } };
+    return {
+      out,
+      run: () => {
+        let total = 0;
+        for (let i = 0; i < x.length; ++i) total += x[i];
+        out[0] = total;
+      },
+    };
   },
   softmax({ n, inputs: { x } }) {
     const out = new Float32Array(n * n);
@@ -43,7 +57,8 @@ const tasks = {
       out,
       run: () => {
         for (let r = 0; r < n; ++r) {
-          let mean = 0, variance = 0;
+          let mean = 0,
+            variance = 0;
           for (let i = 0; i < n; ++i) mean += x[r * n + i];
           mean /= n;
           for (let i = 0; i < n; ++i) variance += (x[r * n + i] - mean) ** 2;
@@ -83,8 +98,10 @@ const tasks = {
               for (let c = 0; c < cin; ++c)
                 for (let i = 0; i < 3; ++i)
                   for (let j = 0; j < 3; ++j) {
-                    const u = y + i - 1, v = z + j - 1;
-                    if (u >= 0 && v >= 0 && u < size && v < size) total += x[((n * cin + c) * size + u) * size + v] * w[((o * cin + c) * 3 + i) * 3 + j];
+                    const u = y + i - 1,
+                      v = z + j - 1;
+                    if (u >= 0 && v >= 0 && u < size && v < size)
+                      total += x[((n * cin + c) * size + u) * size + v] * w[((o * cin + c) * 3 + i) * 3 + j];
                   }
               out[((n * cout + o) * size + y) * size + z] = Math.max(total, 0);
             }
@@ -99,7 +116,8 @@ const tasks = {
   },
   attention({ inputs }) {
     const { heads, length, depth } = kAttention;
-    const out = new Float32Array(heads * length * depth), scores = new Float32Array(length * length);
+    const out = new Float32Array(heads * length * depth),
+      scores = new Float32Array(length * length);
     return {
       out,
       run: () => {
@@ -108,11 +126,19 @@ const tasks = {
           for (let i = 0; i < length; ++i)
             for (let j = 0; j < length; ++j) {
               let total = 0;
-              for (let p = 0; p < depth; ++p) total += inputs.q[at + i * depth + p] * inputs.k[at + j * depth + p];
+              for (let p = 0; p < depth; ++p)
+                total += inputs.q[at + i * depth + p] * inputs.k[at + j * depth + p];
               scores[i * length + j] = total / Math.sqrt(depth);
             }
           softmaxRows(scores, scores, length, length);
-          product(out.subarray(at, at + length * depth), scores, inputs.v.subarray(at, at + length * depth), length, depth, length);
+          product(
+            out.subarray(at, at + length * depth),
+            scores,
+            inputs.v.subarray(at, at + length * depth),
+            length,
+            depth,
+            length,
+          );
         }
       },
     };
@@ -123,7 +149,9 @@ const tasks = {
     return {
       out,
       run: () => {
-        const mean = new Float32Array(width), history = [], cache = new Map();
+        const mean = new Float32Array(width),
+          history = [],
+          cache = new Map();
         for (let s = 0; s < steps; ++s) {
           let total = 0;
           for (let i = 0; i < width; ++i) {

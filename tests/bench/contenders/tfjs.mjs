@@ -9,7 +9,11 @@ export async function open({ peers }) {
   const made = (work, prepare) => {
     const kept = prepare();
     const run = () => tf.tidy(() => void work(kept));
-    return { ...sync(run), result: () => tf.tidy(() => work(kept).dataSync().slice()), close: () => Object.values(kept).forEach((t) => t.dispose()) };
+    return {
+      ...sync(run),
+      result: () => tf.tidy(() => work(kept).dataSync().slice()),
+      close: () => Object.values(kept).forEach((t) => t.dispose()),
+    };
   };
   const tasks = {
     chain: ({ inputs }) =>
@@ -20,22 +24,44 @@ export async function open({ peers }) {
         },
         () => ({ x: tf.tensor1d(inputs.x) }),
       ),
-    matmul: ({ n, inputs }) => made(({ a, b }) => tf.matMul(a, b), () => ({ a: tf.tensor2d(inputs.a, [n, n]), b: tf.tensor2d(inputs.b, [n, n]) })),
-    sum: ({ inputs }) => made(({ x }) => tf.sum(x), () => ({ x: tf.tensor1d(inputs.x) })),
-    softmax: ({ n, inputs }) => made(({ x }) => tf.softmax(x), () => ({ x: tf.tensor2d(inputs.x, [n, n]) })),
+    matmul: ({ n, inputs }) =>
+      made(
+        ({ a, b }) => tf.matMul(a, b),
+        () => ({ a: tf.tensor2d(inputs.a, [n, n]), b: tf.tensor2d(inputs.b, [n, n]) }),
+      ),
+    sum: ({ inputs }) =>
+      made(
+        ({ x }) => tf.sum(x),
+        () => ({ x: tf.tensor1d(inputs.x) }),
+      ),
+    softmax: ({ n, inputs }) =>
+      made(
+        ({ x }) => tf.softmax(x),
+        () => ({ x: tf.tensor2d(inputs.x, [n, n]) }),
+      ),
     layernorm: ({ n, inputs }) =>
       made(
         ({ x, weight, bias }) => {
           const { mean, variance } = tf.moments(x, -1, true);
           return tf.add(tf.mul(tf.mul(tf.sub(x, mean), tf.rsqrt(tf.add(variance, 1e-5))), weight), bias);
         },
-        () => ({ x: tf.tensor2d(inputs.x, [n, n]), weight: tf.tensor1d(inputs.weight), bias: tf.tensor1d(inputs.bias) }),
+        () => ({
+          x: tf.tensor2d(inputs.x, [n, n]),
+          weight: tf.tensor1d(inputs.weight),
+          bias: tf.tensor1d(inputs.bias),
+        }),
       ),
     mlp: ({ inputs }) =>
       made(
         (k) => {
           let h = k.x;
-          for (let i = 0; i < 3; ++i) h = tf.fused.matMul({ a: h, b: k[`w${i}`], bias: k[`b${i}`], activation: i < 2 ? "relu" : "linear" });
+          for (let i = 0; i < 3; ++i)
+            h = tf.fused.matMul({
+              a: h,
+              b: k[`w${i}`],
+              bias: k[`b${i}`],
+              activation: i < 2 ? "relu" : "linear",
+            });
           return h;
         },
         () => {
@@ -51,32 +77,44 @@ export async function open({ peers }) {
     conv: ({ inputs }) =>
       made(
         (k) => {
-          const conv = (x, filter, bias) => tf.fused.conv2d({ x, filter, strides: 1, pad: "same", bias, activation: "relu" });
+          const conv = (x, filter, bias) =>
+            tf.fused.conv2d({ x, filter, strides: 1, pad: "same", bias, activation: "relu" });
           return tf.transpose(conv(conv(k.x, k.w0, k.b0), k.w1, k.b1), [0, 3, 1, 2]);
         },
         () => {
           const { size, batch } = kConv;
           const turned = (data, shape) => tf.tidy(() => tf.transpose(tf.tensor4d(data, shape), [2, 3, 1, 0]));
           return {
-            x: tf.tensor4d(inputs.x, [batch, size, size, 1]), w0: turned(inputs.w0, [16, 1, 3, 3]), b0: tf.tensor1d(inputs.b0),
-            w1: turned(inputs.w1, [32, 16, 3, 3]), b1: tf.tensor1d(inputs.b1),
+            x: tf.tensor4d(inputs.x, [batch, size, size, 1]),
+            w0: turned(inputs.w0, [16, 1, 3, 3]),
+            b0: tf.tensor1d(inputs.b0),
+            w1: turned(inputs.w1, [32, 16, 3, 3]),
+            b1: tf.tensor1d(inputs.b1),
           };
         },
       ),
     attention: ({ inputs }) =>
       made(
-        ({ q, k, v }) => tf.matMul(tf.softmax(tf.div(tf.matMul(q, k, false, true), Math.sqrt(kAttention.depth))), v),
+        ({ q, k, v }) =>
+          tf.matMul(tf.softmax(tf.div(tf.matMul(q, k, false, true), Math.sqrt(kAttention.depth))), v),
         () => {
           const shape = [kAttention.heads, kAttention.length, kAttention.depth];
-          return { q: tf.tensor3d(inputs.q, shape), k: tf.tensor3d(inputs.k, shape), v: tf.tensor3d(inputs.v, shape) };
+          return {
+            q: tf.tensor3d(inputs.q, shape),
+            k: tf.tensor3d(inputs.k, shape),
+            v: tf.tensor3d(inputs.v, shape),
+          };
         },
       ),
     stateful({ inputs }) {
       const { steps, width } = kStateful;
-      const rows = Array.from({ length: steps }, (_, s) => tf.tensor1d(inputs.x.slice(s * width, (s + 1) * width)));
+      const rows = Array.from({ length: steps }, (_, s) =>
+        tf.tensor1d(inputs.x.slice(s * width, (s + 1) * width)),
+      );
       const work = () => {
         let mean = tf.zeros([width]);
-        const history = [], cache = new Map();
+        const history = [],
+          cache = new Map();
         rows.forEach((x, s) => {
           const [next, total] = tf.tidy(() => {
             const y = tf.tanh(tf.sub(x, mean));
@@ -91,7 +129,16 @@ export async function open({ peers }) {
         for (const t of cache.values()) t.dispose();
         return mean;
       };
-      return { ...sync(() => work().dispose()), result: () => { const m = work(); const out = m.dataSync().slice(); m.dispose(); return out; }, close: () => rows.forEach((t) => t.dispose()) };
+      return {
+        ...sync(() => work().dispose()),
+        result: () => {
+          const m = work();
+          const out = m.dataSync().slice();
+          m.dispose();
+          return out;
+        },
+        close: () => rows.forEach((t) => t.dispose()),
+      };
     },
   };
   return { name: "tfjs", version, task: (spec) => tasks[spec.kind]?.(spec) };

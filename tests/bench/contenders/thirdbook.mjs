@@ -14,7 +14,12 @@ _bench`);
     version: pyodide.runPython("import thirdbook; thirdbook.__version__") ?? "",
     task(spec) {
       const inputs = pyodide.toPy(
-        Object.fromEntries(Object.entries(spec.inputs).map(([name, data]) => [name, new Uint8Array(data.buffer, data.byteOffset, data.byteLength)])),
+        Object.fromEntries(
+          Object.entries(spec.inputs).map(([name, data]) => [
+            name,
+            new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
+          ]),
+        ),
       );
       const task = module.prepare(spec.kind, spec.n ?? 0, inputs, compiled);
       inputs.destroy();

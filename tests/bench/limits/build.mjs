@@ -11,14 +11,27 @@ export function buildLimits() {
   const folder = join(kBuild, "bench");
   mkdirSync(folder, { recursive: true });
   const source = join(here, "kernels.c");
-  const compile = ["--target=wasm32", "-O3", "-fno-vectorize", "-fno-slp-vectorize", "-ffp-contract=off", "-mbulk-memory", "-msimd128"];
+  const compile = [
+    "--target=wasm32",
+    "-O3",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-ffp-contract=off",
+    "-mbulk-memory",
+    "-msimd128",
+  ];
   const link = ["--no-entry", "--import-memory", "-z", "stack-size=65536"];
   const out = {};
-  for (const [name, extra] of [["limits", []], ["limits-relaxed", ["-mrelaxed-simd", "-DRELAXED"]]]) {
+  for (const [name, extra] of [
+    ["limits", []],
+    ["limits-relaxed", ["-mrelaxed-simd", "-DRELAXED"]],
+  ]) {
     const object = join(folder, `${name}.o`);
     out[name] = join(folder, `${name}.wasm`);
     if (existsSync(out[name]) && statSync(out[name]).mtimeMs > statSync(source).mtimeMs) continue;
-    execFileSync(join(cache.llvm, "bin/clang"), [...compile, ...extra, "-c", source, "-o", object], { stdio: "inherit" });
+    execFileSync(join(cache.llvm, "bin/clang"), [...compile, ...extra, "-c", source, "-o", object], {
+      stdio: "inherit",
+    });
     execFileSync(join(cache.llvm, "bin/wasm-ld"), [...link, object, "-o", out[name]], { stdio: "inherit" });
   }
   return { plain: out.limits, relaxed: out["limits-relaxed"] };

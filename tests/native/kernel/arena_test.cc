@@ -51,7 +51,8 @@ TEST(Arena, RandomLifetimesNeverCollide) {
     for (size_t i = 0; i < blocks.size(); ++i) {
       for (size_t j = 0; j < i; ++j) {
         if (blocks[i].first > blocks[j].last || blocks[j].first > blocks[i].last) continue;
-        ASSERT_FALSE(Overlap(blocks[i], layout.offsets[i], blocks[j], layout.offsets[j])) << seed << ": " << i << " " << j;
+        ASSERT_FALSE(Overlap(blocks[i], layout.offsets[i], blocks[j], layout.offsets[j]))
+            << seed << ": " << i << " " << j;
       }
     }
   }

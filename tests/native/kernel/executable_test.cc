@@ -45,16 +45,18 @@ Graph Chain(Sizes sizes) {
   return g;
 }
 std::vector<Tensor> ChainInputs(Random& random, Sizes sizes) {
-  return {RandomTensor(random, DType::kFloat32, sizes), Tensor::WeakFloat(1.1), Tensor::WeakFloat(0.3), Tensor::WeakFloat(0.2)};
+  return {RandomTensor(random, DType::kFloat32, sizes), Tensor::WeakFloat(1.1), Tensor::WeakFloat(0.3),
+          Tensor::WeakFloat(0.2)};
 }
 
 TEST(Plan, AChainIsOneKernel) {
   const Graph g = Chain({1000});
   auto e = Compile(g);
-  EXPECT_EQ(e->PlanText(),
-            "plan: arena 0 bytes\n"
-            "  kernel mul_add_tanh_sub_and_3 input0 input1 input2 input3 -> fresh4   # %4 %5 %6 %7 %8 %9 %10\n"
-            "  return fresh4\n");
+  EXPECT_EQ(
+      e->PlanText(),
+      "plan: arena 0 bytes\n"
+      "  kernel mul_add_tanh_sub_and_3 input0 input1 input2 input3 -> fresh4   # %4 %5 %6 %7 %8 %9 %10\n"
+      "  return fresh4\n");
   ASSERT_EQ(e->Kernels().size(), 1u);
   EXPECT_EQ(e->Kernels()[0].loops,
             "kernel mul_add_tanh_sub_and_3: 0 outer, 1 inner, lanes along inner\n"
@@ -92,26 +94,33 @@ TEST(Plan, NewSizesReuseKernels) {
     for (int64_t i = 0; i < n; ++i) inputs[0].data<float>()[i] = static_cast<float>(i % 13) - 6;
     ExpectReference(g, *e, inputs);
   }
-  EXPECT_LE(CompiledKernelCount(), kernels + 1);   // one more for a size of 1, where nothing varies
+  EXPECT_LE(CompiledKernelCount(), kernels + 1);  // one more for a size of 1, where nothing varies
 }
 
 TEST(Plan, SoftmaxTakesItsProducersAndConsumers) {
   Graph g;
   const ValueRef x = g.AddInput("x", F32({8, 40}));
   const ValueRef mask = g.AddInput("mask", F32({8, 40}));
-  const ValueRef scaled = Add(g, Op::k_add, {Add(g, Op::k_mul, {x, g.AddConstant(Tensor::WeakFloat(0.125), true)}), mask});
-  const ValueRef s = Add(g, Op::k_softmax, {scaled, }, {Int(-1)});
+  const ValueRef scaled =
+      Add(g, Op::k_add, {Add(g, Op::k_mul, {x, g.AddConstant(Tensor::WeakFloat(0.125), true)}), mask});
+  const ValueRef s = Add(g, Op::k_softmax,
+                         {
+                             scaled,
+                         },
+                         {Int(-1)});
   g.AddOutput(Add(g, Op::k_mul, {s, x}));
   auto e = Compile(g);
   EXPECT_EQ(e->PlanText().substr(e->PlanText().find("  kernel")),
             "  kernel mul_add_softmax_mul input0 input1 -> fresh2   # %3 %4 %5 %6\n"
             "  return fresh2\n");
   Random random(3);
-  ExpectReference(g, *e, {RandomTensor(random, DType::kFloat32, {8, 40}), RandomTensor(random, DType::kFloat32, {8, 40})});
+  ExpectReference(
+      g, *e,
+      {RandomTensor(random, DType::kFloat32, {8, 40}), RandomTensor(random, DType::kFloat32, {8, 40})});
 }
 
 TEST(Plan, AReductionAndItsBroadcastAreOneKernel) {
-  Graph g;   // (x - mean) / std over the columns, both kept
+  Graph g;  // (x - mean) / std over the columns, both kept
   const ValueRef x = g.AddInput("x", F32({16, 33}));
   const ValueRef mean = Add(g, Op::k_mean, {x}, {Attr(Sizes{-1}), Attr(true)});
   const ValueRef d = Add(g, Op::k_sub, {x, mean});
@@ -150,21 +159,27 @@ TEST(Plan, LinearLayersTakeBiasAndActivationAsEpilogues) {
   EXPECT_EQ(plan.find("library"), std::string::npos) << plan;
   Random random(6);
   std::vector<Tensor> inputs;
-  for (NodeId id : g.inputs()) inputs.push_back(RandomTensor(random, DType::kFloat32, g.node(id).metas[0].sizes));
+  for (NodeId id : g.inputs())
+    inputs.push_back(RandomTensor(random, DType::kFloat32, g.node(id).metas[0].sizes));
   ExpectReference(g, *e, inputs);
 }
 
 TEST(Plan, AttentionFusesSoftmaxIntoTheScores) {
   Graph g;
   const Sizes heads{4, 24, 16};
-  const ValueRef q = g.AddInput("q", F32(heads)), k = g.AddInput("k", F32(heads)), v = g.AddInput("v", F32(heads));
+  const ValueRef q = g.AddInput("q", F32(heads)), k = g.AddInput("k", F32(heads)),
+                 v = g.AddInput("v", F32(heads));
   const ValueRef scores = Add(g, Op::k_matmul, {q, Add(g, Op::k_transpose, {k}, {Int(-2), Int(-1)})});
-  const ValueRef p = Add(g, Op::k_softmax, {Add(g, Op::k_mul, {scores, g.AddConstant(Tensor::WeakFloat(0.25), true)})}, {Int(-1)});
+  const ValueRef p =
+      Add(g, Op::k_softmax, {Add(g, Op::k_mul, {scores, g.AddConstant(Tensor::WeakFloat(0.25), true)})},
+          {Int(-1)});
   g.AddOutput(Add(g, Op::k_matmul, {p, v}));
   auto e = Compile(g);
   EXPECT_NE(e->PlanText().find("then matmul_mul_softmax"), std::string::npos) << e->PlanText();
   Random random(8);
-  ExpectReference(g, *e, {RandomTensor(random, DType::kFloat32, heads), RandomTensor(random, DType::kFloat32, heads), RandomTensor(random, DType::kFloat32, heads)});
+  ExpectReference(g, *e,
+                  {RandomTensor(random, DType::kFloat32, heads), RandomTensor(random, DType::kFloat32, heads),
+                   RandomTensor(random, DType::kFloat32, heads)});
 }
 
 TEST(Plan, ConvolutionTakesBiasAndReluInOneStep) {
@@ -172,7 +187,8 @@ TEST(Plan, ConvolutionTakesBiasAndReluInOneStep) {
     Graph g;
     const ValueRef x = g.AddInput("x", F32({2, 4, 13, 11}));
     const ValueRef w = g.AddInput("w", F32({6, 4 / groups, 3, 3})), b = g.AddInput("b", F32({6}));
-    const ValueRef y = Add(g, Op::k_conv2d, {x, w, b}, {Attr(Sizes{1, 2}), Attr(Sizes{1, 1}), Attr(Sizes{1, 1}), Int(groups)});
+    const ValueRef y = Add(g, Op::k_conv2d, {x, w, b},
+                           {Attr(Sizes{1, 2}), Attr(Sizes{1, 1}), Attr(Sizes{1, 1}), Int(groups)});
     g.AddOutput(Add(g, Op::k_relu, {y}));
     auto e = Compile(g);
     EXPECT_NE(e->PlanText().find("then conv2d_relu"), std::string::npos) << e->PlanText();
@@ -180,7 +196,8 @@ TEST(Plan, ConvolutionTakesBiasAndReluInOneStep) {
     std::vector<Tensor> inputs;
     for (NodeId id : g.inputs()) {
       Tensor t = *Tensor::Empty(DType::kFloat32, g.node(id).metas[0].sizes);
-      for (int64_t i = 0; i < t.meta().numel(); ++i) t.data<float>()[i] = static_cast<float>(random.Uniform(-1, 1));
+      for (int64_t i = 0; i < t.meta().numel(); ++i)
+        t.data<float>()[i] = static_cast<float>(random.Uniform(-1, 1));
       inputs.push_back(t);
     }
     ExpectReference(g, *e, inputs);
@@ -188,7 +205,7 @@ TEST(Plan, ConvolutionTakesBiasAndReluInOneStep) {
 }
 
 TEST(Plan, UsesBetweenTwoUnitsDoNotMakeACycle) {
-  Graph g;   // y needs sum(x + 1), which needs x + 1 complete
+  Graph g;  // y needs sum(x + 1), which needs x + 1 complete
   const ValueRef x = g.AddInput("x", F32({6, 5}));
   const ValueRef a = Add(g, Op::k_add, {x, g.AddConstant(Tensor::WeakInt(1), true)});
   const ValueRef s = Add(g, Op::k_cumsum, {a}, {Int(0)});
@@ -226,7 +243,8 @@ TEST(Run, AnInputMayStartAnywhereInItsStorage) {
   for (int64_t offset : {0, 5, 48}) {
     TensorMeta meta = F32({16});
     meta.offset = offset;
-    ExpectReference(g, *e, {all.WithMeta(meta), Tensor::WeakFloat(1), Tensor::WeakFloat(2), Tensor::WeakFloat(3)});
+    ExpectReference(g, *e,
+                    {all.WithMeta(meta), Tensor::WeakFloat(1), Tensor::WeakFloat(2), Tensor::WeakFloat(3)});
   }
 }
 
@@ -259,7 +277,7 @@ TEST(Run, EveryDispatchAndAllocationMayFail) {
 }
 
 TEST(Run, PeakMemoryIsThatOfTheArena) {
-  Graph g;   // a long chain of cumulative sums and maps: only a few blocks live at once
+  Graph g;  // a long chain of cumulative sums and maps: only a few blocks live at once
   ValueRef x = g.AddInput("x", F32({1000}));
   for (int i = 0; i < 10; ++i) x = Add(g, Op::k_tanh, {Add(g, Op::k_flip, {x}, {Attr(Sizes{0})})});
   g.AddOutput(x);

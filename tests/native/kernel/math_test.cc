@@ -1,5 +1,5 @@
-// The vector functions of math_expand.h against double precision: a dense sweep of float32 by default, all of it with
-// THIRDBOOK_EXHAUSTIVE=1 (each function then takes about a minute).
+// The vector functions of math_expand.h against double precision: a dense sweep of float32 by default, all of
+// it with THIRDBOOK_EXHAUSTIVE=1 (each function then takes about a minute).
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -13,7 +13,7 @@
 namespace thirdbook {
 namespace {
 
-constexpr double kWorst = 2.0;   // ulp
+constexpr double kWorst = 2.0;  // ulp
 
 // y = function(x), element by element.
 LoopKernel FunctionKernel(Prim prim) {
@@ -49,7 +49,7 @@ double Ulps(float got, double want) {
 struct Function {
   Prim prim;
   double (*exact)(double);
-  float low = -std::numeric_limits<float>::infinity();   // arguments outside are not asked for
+  float low = -std::numeric_limits<float>::infinity();  // arguments outside are not asked for
   float high = std::numeric_limits<float>::infinity();
 };
 
@@ -75,29 +75,37 @@ TEST_P(MathTest, StaysWithinTwoUlp) {
     cells[2] = n;
     InterpretLoops(kernel, cells);
     for (int i = 0; i < n; ++i) {
-      const double ulps = Ulps(y[static_cast<size_t>(i)], function.exact(static_cast<double>(x[static_cast<size_t>(i)])));
+      const double ulps =
+          Ulps(y[static_cast<size_t>(i)], function.exact(static_cast<double>(x[static_cast<size_t>(i)])));
       if (ulps > worst) worst = ulps, worst_at = x[static_cast<size_t>(i)];
     }
   }
   EXPECT_LE(worst, kWorst) << PrimName(function.prim) << "(" << worst_at << ")";
-  std::printf("%s: at most %.3f ulp, at %.9g\n", PrimName(function.prim), worst, static_cast<double>(worst_at));
+  std::printf("%s: at most %.3f ulp, at %.9g\n", PrimName(function.prim), worst,
+              static_cast<double>(worst_at));
 }
 
 double Sigmoid(double x) { return static_cast<double>(1 / (1 + std::exp(-static_cast<long double>(x)))); }
 
-INSTANTIATE_TEST_SUITE_P(
-    AllOfFloat32, MathTest,
-    testing::Values(Function{Prim::k_exp, std::exp}, Function{Prim::k_exp2, std::exp2}, Function{Prim::k_expm1, std::expm1},
-                    Function{Prim::k_log, std::log}, Function{Prim::k_log2, std::log2}, Function{Prim::k_log10, std::log10},
-                    Function{Prim::k_log1p, std::log1p}, Function{Prim::k_sin, std::sin}, Function{Prim::k_cos, std::cos},
-                    Function{Prim::k_tanh, std::tanh}, Function{Prim::k_sigmoid, Sigmoid}, Function{Prim::k_erf, std::erf},
-                    // For softmax: exact enough where the result is a normal number.
-                    Function{Prim::k_exp_negative, std::exp, -87.3f, 0.0f}),
-    [](const testing::TestParamInfo<Function>& info) { return PrimName(info.param.prim); });
+INSTANTIATE_TEST_SUITE_P(AllOfFloat32, MathTest,
+                         testing::Values(Function{Prim::k_exp, std::exp}, Function{Prim::k_exp2, std::exp2},
+                                         Function{Prim::k_expm1, std::expm1}, Function{Prim::k_log, std::log},
+                                         Function{Prim::k_log2, std::log2},
+                                         Function{Prim::k_log10, std::log10},
+                                         Function{Prim::k_log1p, std::log1p}, Function{Prim::k_sin, std::sin},
+                                         Function{Prim::k_cos, std::cos}, Function{Prim::k_tanh, std::tanh},
+                                         Function{Prim::k_sigmoid, Sigmoid}, Function{Prim::k_erf, std::erf},
+                                         // For softmax: exact enough where the result is a normal number.
+                                         Function{Prim::k_exp_negative, std::exp, -87.3f, 0.0f}),
+                         [](const testing::TestParamInfo<Function>& info) {
+                           return PrimName(info.param.prim);
+                         });
 
 TEST(Math, SoftmaxExpOfMinusInfinityIsZero) {
   const LoopKernel kernel = ExpandMath(FunctionKernel(Prim::k_exp_negative));
-  float x[] = {-std::numeric_limits<float>::infinity(), -1e30f, -89.0f, std::numeric_limits<float>::quiet_NaN()}, y[4];
+  float x[] = {-std::numeric_limits<float>::infinity(), -1e30f, -89.0f,
+               std::numeric_limits<float>::quiet_NaN()},
+        y[4];
   const Cell cells[] = {reinterpret_cast<Cell>(x), reinterpret_cast<Cell>(y), 4, 4, 4};
   InterpretLoops(kernel, cells);
   EXPECT_EQ(y[0], 0);

@@ -25,13 +25,17 @@ T RandomValue(Random& random) {
   }
 }
 
-const Op kUnary[] = {Op::k_neg, Op::k_abs, Op::k_relu, Op::k_exp, Op::k_tanh, Op::k_sigmoid, Op::k_sqrt, Op::k_square, Op::k_sin,
-                     Op::k_cos, Op::k_log1p, Op::k_erf, Op::k_floor, Op::k_sign, Op::k_reciprocal, Op::k_isnan, Op::k_logical_not,
-                     Op::k_atan, Op::k_expm1, Op::k_round, Op::k_trunc, Op::k_rsqrt, Op::k_clone, Op::k_isfinite, Op::k_log2};
-const Op kBinary[] = {Op::k_add, Op::k_sub, Op::k_mul, Op::k_div, Op::k_maximum, Op::k_minimum, Op::k_lt, Op::k_ge, Op::k_eq,
-                      Op::k_ne, Op::k_logical_and, Op::k_logical_or, Op::k_atan2, Op::k_pow, Op::k_remainder, Op::k_floor_divide,
-                      Op::k_bitwise_and, Op::k_bitwise_xor, Op::k_copy};
-const Op kFolds[] = {Op::k_sum, Op::k_mean, Op::k_amax, Op::k_amin, Op::k_any, Op::k_all, Op::k_var, Op::k_std, Op::k_logsumexp};
+const Op kUnary[] = {Op::k_neg,     Op::k_abs,         Op::k_relu,   Op::k_exp,      Op::k_tanh,
+                     Op::k_sigmoid, Op::k_sqrt,        Op::k_square, Op::k_sin,      Op::k_cos,
+                     Op::k_log1p,   Op::k_erf,         Op::k_floor,  Op::k_sign,     Op::k_reciprocal,
+                     Op::k_isnan,   Op::k_logical_not, Op::k_atan,   Op::k_expm1,    Op::k_round,
+                     Op::k_trunc,   Op::k_rsqrt,       Op::k_clone,  Op::k_isfinite, Op::k_log2};
+const Op kBinary[] = {Op::k_add,          Op::k_sub,         Op::k_mul,         Op::k_div, Op::k_maximum,
+                      Op::k_minimum,      Op::k_lt,          Op::k_ge,          Op::k_eq,  Op::k_ne,
+                      Op::k_logical_and,  Op::k_logical_or,  Op::k_atan2,       Op::k_pow, Op::k_remainder,
+                      Op::k_floor_divide, Op::k_bitwise_and, Op::k_bitwise_xor, Op::k_copy};
+const Op kFolds[] = {Op::k_sum, Op::k_mean, Op::k_amax, Op::k_amin,     Op::k_any,
+                     Op::k_all, Op::k_var,  Op::k_std,  Op::k_logsumexp};
 
 class Builder {
  public:
@@ -41,7 +45,8 @@ class Builder {
     const int inputs = 1 + random_.Below(4);
     shape_ = RandomShape();
     for (int i = 0; i < inputs; ++i) AddInput(i);
-    for (int attempt = 0; attempt < nodes * 3 && static_cast<int>(values_.size()) < inputs + nodes; ++attempt) Grow();
+    for (int attempt = 0; attempt < nodes * 3 && static_cast<int>(values_.size()) < inputs + nodes; ++attempt)
+      Grow();
     const int outputs = 1 + random_.Below(3);
     for (int i = 0; i < outputs; ++i) {
       const size_t back = static_cast<size_t>(random_.Below(3));
@@ -61,14 +66,16 @@ class Builder {
     return sizes;
   }
   DType RandomDType() {
-    const DType choices[] = {DType::kFloat32, DType::kFloat32, DType::kFloat32, DType::kFloat32, DType::kFloat64,
-                             DType::kInt64,   DType::kInt32,   DType::kUInt8,   DType::kBool};
+    const DType choices[] = {DType::kFloat32, DType::kFloat32, DType::kFloat32,
+                             DType::kFloat32, DType::kFloat64, DType::kInt64,
+                             DType::kInt32,   DType::kUInt8,   DType::kBool};
     return choices[random_.Below(9)];
   }
   void AddInput(int i) {
     const int kind = random_.Below(10);
-    if (kind == 0) {   // a Python number
-      const Tensor number = random_.Below(2) ? Tensor::WeakFloat(random_.Uniform(-2, 2)) : Tensor::WeakInt(random_.Below(5));
+    if (kind == 0) {  // a Python number
+      const Tensor number =
+          random_.Below(2) ? Tensor::WeakFloat(random_.Uniform(-2, 2)) : Tensor::WeakInt(random_.Below(5));
       values_.push_back(out_.graph.AddInput("n" + std::to_string(i), number.meta()));
       out_.inputs.push_back(number);
       return;
@@ -83,12 +90,14 @@ class Builder {
     out_.inputs.push_back(t);
   }
   ValueRef Pick() {
-    if (random_.Below(2)) return values_[values_.size() - 1 - static_cast<size_t>(random_.Below(std::min<int>(3, static_cast<int>(values_.size()))))];
+    if (random_.Below(2))
+      return values_[values_.size() - 1 -
+                     static_cast<size_t>(random_.Below(std::min<int>(3, static_cast<int>(values_.size()))))];
     return values_[static_cast<size_t>(random_.Below(static_cast<int>(values_.size())))];
   }
   void Add(Op op, std::vector<ValueRef> operands, Attrs attrs = {}) {
     const Result<ValueRef> v = out_.graph.AddNode(op, std::move(operands), std::move(attrs));
-    if (v.ok()) values_.push_back(*v);   // what PyTorch would refuse is left out
+    if (v.ok()) values_.push_back(*v);  // what PyTorch would refuse is left out
   }
   Sizes RandomDims(const TensorMeta& meta) {
     Sizes dims;
@@ -104,11 +113,19 @@ class Builder {
     const TensorMeta meta = out_.graph.meta(x);
     const int64_t rank = meta.rank();
     switch (random_.Below(16)) {
-      case 0: case 1: case 2: case 3: Add(kUnary[random_.Below(sizeof kUnary / sizeof kUnary[0])], {x}); break;
-      case 4: case 5: case 6: case 7: {
+      case 0:
+      case 1:
+      case 2:
+      case 3: Add(kUnary[random_.Below(sizeof kUnary / sizeof kUnary[0])], {x}); break;
+      case 4:
+      case 5:
+      case 6:
+      case 7: {
         const Op op = kBinary[random_.Below(sizeof kBinary / sizeof kBinary[0])];
-        if ((op == Op::k_add || op == Op::k_sub) && random_.Below(3) == 0) Add(op, {x, Pick()}, {Attr(static_cast<int64_t>(2))});
-        else Add(op, {x, Pick()});
+        if ((op == Op::k_add || op == Op::k_sub) && random_.Below(3) == 0)
+          Add(op, {x, Pick()}, {Attr(static_cast<int64_t>(2))});
+        else
+          Add(op, {x, Pick()});
         break;
       }
       case 8: Add(Op::k_where, {Pick(), x, Pick()}); break;
@@ -122,26 +139,35 @@ class Builder {
       case 10: {
         const Op op = kFolds[random_.Below(sizeof kFolds / sizeof kFolds[0])];
         Attrs attrs{Attr(RandomDims(meta)), Attr(random_.Below(2) == 0)};
-        if (op == Op::k_var || op == Op::k_std) attrs = {attrs[0], Attr(static_cast<int64_t>(random_.Below(2))), attrs[1]};
+        if (op == Op::k_var || op == Op::k_std)
+          attrs = {attrs[0], Attr(static_cast<int64_t>(random_.Below(2))), attrs[1]};
         Add(op, {x}, attrs);
         break;
       }
       case 11:
-        if (rank > 0) Add(random_.Below(2) ? Op::k_softmax : Op::k_log_softmax, {x}, {Attr(static_cast<int64_t>(random_.Below(static_cast<int>(rank))))});
+        if (rank > 0)
+          Add(random_.Below(2) ? Op::k_softmax : Op::k_log_softmax, {x},
+              {Attr(static_cast<int64_t>(random_.Below(static_cast<int>(rank))))});
         break;
       case 12:
         if (rank > 0) Add(Op::k_layer_norm, {x}, {Attr(Sizes{meta.sizes.back()})});
         break;
       case 13: {
-        if (rank >= 2 && random_.Below(2)) Add(Op::k_transpose, {x}, {Attr(static_cast<int64_t>(0)), Attr(static_cast<int64_t>(-1))});
-        else if (random_.Below(2)) Add(Op::k_unsqueeze, {x}, {Attr(static_cast<int64_t>(random_.Below(static_cast<int>(rank) + 1)))});
-        else if (rank > 0 && random_.Below(2)) Add(Op::k_squeeze, {x}, {Attr(Sizes{static_cast<int64_t>(random_.Below(static_cast<int>(rank)))})});
-        else Add(Op::k_reshape, {x}, {Attr(Sizes{-1})});
+        if (rank >= 2 && random_.Below(2))
+          Add(Op::k_transpose, {x}, {Attr(static_cast<int64_t>(0)), Attr(static_cast<int64_t>(-1))});
+        else if (random_.Below(2))
+          Add(Op::k_unsqueeze, {x}, {Attr(static_cast<int64_t>(random_.Below(static_cast<int>(rank) + 1)))});
+        else if (rank > 0 && random_.Below(2))
+          Add(Op::k_squeeze, {x}, {Attr(Sizes{static_cast<int64_t>(random_.Below(static_cast<int>(rank)))})});
+        else
+          Add(Op::k_reshape, {x}, {Attr(Sizes{-1})});
         break;
       }
       case 14:
         if (rank > 0 && meta.sizes[0] > 1) {
-          Add(Op::k_slice, {x}, {Attr(static_cast<int64_t>(0)), Attr(static_cast<int64_t>(1)), Attr(None{}), Attr(static_cast<int64_t>(1))});
+          Add(Op::k_slice, {x},
+              {Attr(static_cast<int64_t>(0)), Attr(static_cast<int64_t>(1)), Attr(None{}),
+               Attr(static_cast<int64_t>(1))});
         }
         break;
       default: {
@@ -183,17 +209,22 @@ Tensor RandomTensor(Random& random, DType dtype, const Sizes& sizes) {
     }
   }
   TensorMeta meta = t.meta();
-  if (turned) std::swap(meta.sizes.front(), meta.sizes.back()), std::swap(meta.strides.front(), meta.strides.back());
+  if (turned)
+    std::swap(meta.sizes.front(), meta.sizes.back()), std::swap(meta.strides.front(), meta.strides.back());
   if (wide) meta.sizes = sizes, meta.strides.back() = 2, meta.offset = sizes.back() > 0 ? 1 : 0;
   return t.WithMeta(std::move(meta));
 }
 
 std::string Compare(const Tensor& got, const Tensor& want, double tolerance) {
-  if (got.dtype() != want.dtype()) return "dtype " + std::string(DTypeName(got.dtype())) + " instead of " + std::string(DTypeName(want.dtype()));
-  if (got.sizes() != want.sizes()) return "sizes " + SizesText(got.sizes()) + " instead of " + SizesText(want.sizes());
-  if (got.meta().strides != want.meta().strides) return "strides " + SizesText(got.meta().strides) + " instead of " + SizesText(want.meta().strides);
+  if (got.dtype() != want.dtype())
+    return "dtype " + std::string(DTypeName(got.dtype())) + " instead of " +
+           std::string(DTypeName(want.dtype()));
+  if (got.sizes() != want.sizes())
+    return "sizes " + SizesText(got.sizes()) + " instead of " + SizesText(want.sizes());
+  if (got.meta().strides != want.meta().strides)
+    return "strides " + SizesText(got.meta().strides) + " instead of " + SizesText(want.meta().strides);
   const Tensor g = *ToContiguous(got, DType::kFloat64), w = *ToContiguous(want, DType::kFloat64);
-  double scale = 0;   // sums of large numbers of both signs leave errors in proportion to the numbers
+  double scale = 0;  // sums of large numbers of both signs leave errors in proportion to the numbers
   for (int64_t i = 0; i < w.meta().numel(); ++i) {
     const double x = std::fabs(w.data<double>()[i]);
     if (std::isfinite(x) && x > scale) scale = x;

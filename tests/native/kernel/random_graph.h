@@ -1,7 +1,8 @@
 // Random graphs with random inputs, for tests that compare executors.
 //
-// In: a seed. Out: a graph that verifies, and inputs for it: several dtypes, broadcasts, views, non-contiguous and offset inputs, NaN and
-// infinities now and then, reductions, products, convolutions. Deterministic.
+// In: a seed. Out: a graph that verifies, and inputs for it: several dtypes, broadcasts, views,
+// non-contiguous and offset inputs, NaN and infinities now and then, reductions, products, convolutions.
+// Deterministic.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,9 @@ class Random {
     return state_ * 0x2545f4914f6cdd1dull;
   }
   int Below(int n) { return static_cast<int>((Next() >> 33) % static_cast<uint64_t>(n)); }
-  double Uniform(double low, double high) { return low + (high - low) * static_cast<double>(Next() >> 11) / 9007199254740992.0; }
+  double Uniform(double low, double high) {
+    return low + (high - low) * static_cast<double>(Next() >> 11) / 9007199254740992.0;
+  }
 
  private:
   uint64_t state_;
@@ -34,7 +37,8 @@ GraphCase MakeRandomGraph(uint64_t seed, int nodes);
 // A tensor of small random values; sometimes a transposed, sliced or offset view.
 Tensor RandomTensor(Random& random, DType dtype, const Sizes& sizes);
 
-// Empty when `got` is `want` within `ulps` units (of the larger of the element and `scale`), else what differs first.
+// Empty when `got` is `want` within `ulps` units (of the larger of the element and `scale`), else what
+// differs first.
 std::string Compare(const Tensor& got, const Tensor& want, double tolerance);
 
 }  // namespace thirdbook

@@ -1,4 +1,5 @@
-// The executor against the reference on random graphs: every combination of fusion, lowering, arena and epilogues that chance finds.
+// The executor against the reference on random graphs: every combination of fusion, lowering, arena and
+// epilogues that chance finds.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -9,18 +10,43 @@
 namespace thirdbook {
 namespace {
 
-// Comparisons, signs and roundings turn an ulp into a whole number: such graphs are compared only for what the executor guarantees
-// when every function is the library's. The test therefore allows a few per cent of graphs to differ in a discontinuous way, none in
-// sizes, dtypes or strides.
+// Comparisons, signs and roundings turn an ulp into a whole number: such graphs are compared only for what
+// the executor guarantees when every function is the library's. The test therefore allows a few per cent of
+// graphs to differ in a discontinuous way, none in sizes, dtypes or strides.
 bool Discontinuous(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     switch (node.op) {
-      case Op::k_floor: case Op::k_sign: case Op::k_round: case Op::k_trunc: case Op::k_lt: case Op::k_ge: case Op::k_eq: case Op::k_ne:
-      case Op::k_remainder: case Op::k_floor_divide: case Op::k_isnan: case Op::k_isfinite: case Op::k_logical_not: case Op::k_logical_and:
-      case Op::k_logical_or: case Op::k_any: case Op::k_all: case Op::k_to: case Op::k_pow: case Op::k_reciprocal: case Op::k_div: case Op::k_rsqrt:
-      case Op::k_where: case Op::k_log2: case Op::k_log1p: case Op::k_atan2: case Op::k_std: case Op::k_sqrt: case Op::k_layer_norm: case Op::k_exp:
-      case Op::k_expm1:
-        return true;
+      case Op::k_floor:
+      case Op::k_sign:
+      case Op::k_round:
+      case Op::k_trunc:
+      case Op::k_lt:
+      case Op::k_ge:
+      case Op::k_eq:
+      case Op::k_ne:
+      case Op::k_remainder:
+      case Op::k_floor_divide:
+      case Op::k_isnan:
+      case Op::k_isfinite:
+      case Op::k_logical_not:
+      case Op::k_logical_and:
+      case Op::k_logical_or:
+      case Op::k_any:
+      case Op::k_all:
+      case Op::k_to:
+      case Op::k_pow:
+      case Op::k_reciprocal:
+      case Op::k_div:
+      case Op::k_rsqrt:
+      case Op::k_where:
+      case Op::k_log2:
+      case Op::k_log1p:
+      case Op::k_atan2:
+      case Op::k_std:
+      case Op::k_sqrt:
+      case Op::k_layer_norm:
+      case Op::k_exp:
+      case Op::k_expm1: return true;
       default: break;
     }
   }
@@ -41,7 +67,7 @@ TEST(RandomGraph, ExecutorAgreesWithReference) {
     ASSERT_TRUE(executable.ok()) << seed << " " << executable.status().message();
     for (int run = 0; run < 2; ++run) {
       const Result<std::vector<Tensor>> got = (*executable)->Run(c.inputs);
-      if (!want.ok()) continue;   // an error of the data in a node that nothing needs may go with it
+      if (!want.ok()) continue;  // an error of the data in a node that nothing needs may go with it
       ASSERT_TRUE(got.ok()) << seed << " " << got.status().message();
       ASSERT_EQ(got->size(), want->size());
       for (size_t i = 0; i < want->size(); ++i) {
@@ -51,13 +77,15 @@ TEST(RandomGraph, ExecutorAgreesWithReference) {
         if (Discontinuous(c.graph) && difference.rfind("element", 0) == 0) {
           ++close_calls;
           if (std::getenv("THIRDBOOK_RANDOM_SHOW")) {
-            std::fprintf(stderr, "seed %d output %zu: %s\n%s%s", seed, i, difference.c_str(), Print(c.graph).c_str(), (*executable)->PlanText().c_str());
+            std::fprintf(stderr, "seed %d output %zu: %s\n%s%s", seed, i, difference.c_str(),
+                         Print(c.graph).c_str(), (*executable)->PlanText().c_str());
           }
           continue;
         }
         std::string kernels;
         for (const KernelReport& k : (*executable)->Kernels()) kernels += k.loops;
-        FAIL() << "seed " << seed << " output " << i << ": " << difference << "\n" << Print(c.graph) << (*executable)->PlanText() << kernels;
+        FAIL() << "seed " << seed << " output " << i << ": " << difference << "\n"
+               << Print(c.graph) << (*executable)->PlanText() << kernels;
       }
     }
   }

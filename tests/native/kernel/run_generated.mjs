@@ -11,16 +11,45 @@ const [program, given] = process.argv.slice(2);
 const folder = given ?? mkdtempSync(join(tmpdir(), "thirdbook-kernels-"));
 mkdirSync(folder, { recursive: true });
 if (program && program !== "-") {
-  execFileSync(program, ["--gtest_filter=Wasm.*"], { env: { ...process.env, THIRDBOOK_KERNEL_DUMP: folder }, stdio: "ignore" });
+  execFileSync(program, ["--gtest_filter=Wasm.*"], {
+    env: { ...process.env, THIRDBOOK_KERNEL_DUMP: folder },
+    stdio: "ignore",
+  });
 }
 
 // Host functions: the native build numbers them 2 * index + (1 for float64); see host_functions.def.
 const names = [
-  "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
-  "asinh", "acosh", "atanh", "erf", "erfc", "sigmoid", "pow", "atan2", "fmod", "remainder", "floordiv",
+  "exp",
+  "exp2",
+  "expm1",
+  "log",
+  "log2",
+  "log10",
+  "log1p",
+  "sin",
+  "cos",
+  "tan",
+  "asin",
+  "acos",
+  "atan",
+  "sinh",
+  "cosh",
+  "tanh",
+  "asinh",
+  "acosh",
+  "atanh",
+  "erf",
+  "erfc",
+  "sigmoid",
+  "pow",
+  "atan2",
+  "fmod",
+  "remainder",
+  "floordiv",
 ];
 function erf(x) {
-  let term = x, sum = x;
+  let term = x,
+    sum = x;
   if (Math.abs(x) > 4) return Math.sign(x);
   for (let n = 1; n < 120; ++n) {
     term *= (-x * x) / n;
@@ -56,25 +85,74 @@ function wrap(func, arity, f64) {
   const params = Array(arity).fill(type);
   const body = [0, ...params.flatMap((_, i) => [0x20, i]), 0x10, 0, 0x0b];
   const bytes = [
-    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5 + arity, 1, 0x60, arity, ...params, 1, type, 2, 7, 1, 1, 0x65, 1, 0x66, 0, 0, 3, 2, 1, 0,
-    7, 5, 1, 1, 0x6b, 0, 1, 10, body.length + 2, 1, body.length, ...body,
+    0,
+    0x61,
+    0x73,
+    0x6d,
+    1,
+    0,
+    0,
+    0,
+    1,
+    5 + arity,
+    1,
+    0x60,
+    arity,
+    ...params,
+    1,
+    type,
+    2,
+    7,
+    1,
+    1,
+    0x65,
+    1,
+    0x66,
+    0,
+    0,
+    3,
+    2,
+    1,
+    0,
+    7,
+    5,
+    1,
+    1,
+    0x6b,
+    0,
+    1,
+    10,
+    body.length + 2,
+    1,
+    body.length,
+    ...body,
   ];
-  return new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(bytes)), { e: { f: func } }).exports.k;
+  return new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(bytes)), { e: { f: func } }).exports
+    .k;
 }
 const table = new WebAssembly.Table({ element: "anyfunc", initial: 2 * names.length });
 names.forEach((name, i) => {
   const func = special[name] ?? Math[name];
   const arity = i >= names.indexOf("pow") ? 2 : 1;
-  table.set(2 * i, wrap(arity === 1 ? (x) => Math.fround(func(x)) : (x, y) => Math.fround(func(x, y)), arity, false));
+  table.set(
+    2 * i,
+    wrap(arity === 1 ? (x) => Math.fround(func(x)) : (x, y) => Math.fround(func(x, y)), arity, false),
+  );
   table.set(2 * i + 1, wrap(func, arity, true));
 });
 
 const memory = new WebAssembly.Memory({ initial: 17 });
 const views = {
-  float32: Float32Array, float64: Float64Array, int32: Int32Array, int64: BigInt64Array, uint8: Uint8Array, bool: Uint8Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  uint8: Uint8Array,
+  bool: Uint8Array,
 };
 const relaxedModule = new Uint8Array([
-  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 6, 1, 0x60, 1, 0x7b, 1, 0x7b, 3, 2, 1, 0, 10, 13, 1, 11, 0, 0x20, 0, 0x20, 0, 0x20, 0, 0xfd, 0x85, 2, 0x0b,
+  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 6, 1, 0x60, 1, 0x7b, 1, 0x7b, 3, 2, 1, 0, 10, 13, 1, 11, 0, 0x20, 0,
+  0x20, 0, 0x20, 0, 0xfd, 0x85, 2, 0x0b,
 ]);
 const variants = WebAssembly.validate(relaxedModule) ? ["", ".relaxed"] : [""];
 
@@ -85,8 +163,13 @@ function differs(dtype, got, want, scale) {
   return !(Math.abs(got - want) <= tolerance * (Math.abs(want) + 0.01 * scale + 1e-3));
 }
 
-let failures = 0, discontinuous = 0, elements = 0;
-const cases = readFileSync(join(folder, "index.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+let failures = 0,
+  discontinuous = 0,
+  elements = 0;
+const cases = readFileSync(join(folder, "index.jsonl"), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line));
 for (const test of cases) {
   const before = readFileSync(join(folder, `${test.name}.before`));
   const after = readFileSync(join(folder, `${test.name}.after`));
@@ -107,11 +190,14 @@ for (const test of cases) {
     const got = all.slice(0, after.length).buffer;
     const want = after.buffer.slice(after.byteOffset, after.byteOffset + after.length);
     const seen = new Uint8Array(after.length);
-    let bad = "", flips = 0, total = 0;
+    let bad = "",
+      flips = 0,
+      total = 0;
     for (const buffer of test.buffers.filter((b) => b.output)) {
       const View = views[buffer.dtype];
       const count = buffer.bytes / View.BYTES_PER_ELEMENT;
-      const g = new View(got, buffer.at, count), w = new View(want, buffer.at, count);
+      const g = new View(got, buffer.at, count),
+        w = new View(want, buffer.at, count);
       let scale = 0;
       for (const x of w) if (Number.isFinite(Number(x))) scale = Math.max(scale, Math.abs(Number(x)));
       for (let i = 0; i < count; ++i) {
@@ -133,7 +219,12 @@ for (const test of cases) {
     }
     elements += total;
     // An ulp may turn a comparison or a rounding; a wrong instruction turns many.
-    if (bad && flips <= 2 + total / 100 && /lt|ge|eq|ne|floor|round|trunc|sign|remainder|and|sqrt|pow|log|where/.test(test.kernel)) ++discontinuous;
+    if (
+      bad &&
+      flips <= 2 + total / 100 &&
+      /lt|ge|eq|ne|floor|round|trunc|sign|remainder|and|sqrt|pow|log|where/.test(test.kernel)
+    )
+      ++discontinuous;
     else if (bad) {
       console.log(`${test.name}${variant} ${test.kernel}: ${bad} (${flips} of ${total})`);
       ++failures;
@@ -148,5 +239,7 @@ for (let rows = 1; rows <= 4; ++rows) {
     ++failures;
   }
 }
-console.log(`${cases.length} kernels × ${variants.length} variants, ${elements} elements: ${failures} failures, ${discontinuous} with an ulp at a discontinuity`);
+console.log(
+  `${cases.length} kernels × ${variants.length} variants, ${elements} elements: ${failures} failures, ${discontinuous} with an ulp at a discontinuity`,
+);
 process.exit(failures || discontinuous > cases.length / 20 ? 1 : 0);

@@ -1,11 +1,13 @@
-// The modules that kernels become: the annotated text of a small one, and, with THIRDBOOK_KERNEL_DUMP=FOLDER, files with
-// kernels of random graphs, their memory before and the interpreter's memory after, which run_generated.mjs runs in an engine.
+// The modules that kernels become: the annotated text of a small one, and, with THIRDBOOK_KERNEL_DUMP=FOLDER,
+// files with kernels of random graphs, their memory before and the interpreter's memory after, which
+// run_generated.mjs runs in an engine.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 
+#include "graph/passes.h"
 #include "kernel/fuse.h"
 #include "kernel/loop_interpreter.h"
 #include "kernel/lower.h"
@@ -13,14 +15,13 @@
 #include "kernel/plan.h"
 #include "kernel/wasm_emit.h"
 #include "kernel/wasm_product.h"
-#include "graph/passes.h"
 #include "random_graph.h"
 
 namespace thirdbook {
 namespace {
 
 TEST(Wasm, TheDumpLabelsEveryByte) {
-  LoopKernel k;   // b1 = b0 + b0
+  LoopKernel k;  // b1 = b0 + b0
   k.name = "twice";
   k.inner = 1;
   k.buffers = {{DType::kFloat32, false, 1, Walk::kUnit}, {DType::kFloat32, true, 1, Walk::kUnit}};
@@ -51,7 +52,8 @@ TEST(Wasm, TheDumpLabelsEveryByte) {
     want += two;
   }
   EXPECT_EQ(hex, want);
-  for (const char* text : {"e.m memory", "v128.load align=4 offset=16", "f32x4.add", "v128.store align=4 offset=48", "v128.store32_lane"}) {
+  for (const char* text : {"e.m memory", "v128.load align=4 offset=16", "f32x4.add",
+                           "v128.store align=4 offset=48", "v128.store32_lane"}) {
     EXPECT_NE(module.text.find(text), std::string::npos) << text << "\n" << module.text;
   }
 }
@@ -69,18 +71,21 @@ struct Dump {
   }
 };
 
-// Memory of one case: the cells first, then buffers and scratch rows, each with a gap whose bytes must not change.
+// Memory of one case: the cells first, then buffers and scratch rows, each with a gap whose bytes must not
+// change.
 void DumpUnit(Dump& dump, const LoweredUnit& unit, Random& random) {
   const LoopKernel expanded = ExpandMath(unit.kernel);
   constexpr size_t kGap = 64;
   std::vector<Cell> cells(static_cast<size_t>(CellCount(expanded)), 0);
-  for (size_t d = 0; d < unit.sizes.size(); ++d) cells[static_cast<size_t>(SizeCell(expanded, static_cast<int>(d)))] = unit.sizes[d];
+  for (size_t d = 0; d < unit.sizes.size(); ++d)
+    cells[static_cast<size_t>(SizeCell(expanded, static_cast<int>(d)))] = unit.sizes[d];
   size_t top = cells.size() * 8 + kGap;
   std::vector<size_t> at, bytes;
   for (size_t b = 0; b < unit.buffers.size(); ++b) {
     int64_t extent = ItemSize(expanded.buffers[b].dtype);
     for (size_t d = 0; d < unit.sizes.size(); ++d) {
-      cells[static_cast<size_t>(StrideCell(expanded, static_cast<int>(b), static_cast<int>(d)))] = unit.buffers[b].strides[d];
+      cells[static_cast<size_t>(StrideCell(expanded, static_cast<int>(b), static_cast<int>(d)))] =
+          unit.buffers[b].strides[d];
       if (unit.sizes[d] == 0) return;
       extent += (unit.sizes[d] - 1) * unit.buffers[b].strides[d];
     }
@@ -124,27 +129,31 @@ void DumpUnit(Dump& dump, const LoweredUnit& unit, Random& random) {
   }
   for (size_t s = 0; s < scratch.size(); ++s) {
     cells[static_cast<size_t>(ScratchCell(expanded, static_cast<int>(s)))] = static_cast<Cell>(scratch[s]);
-    pointers[static_cast<size_t>(ScratchCell(expanded, static_cast<int>(s)))] = reinterpret_cast<Cell>(real + scratch[s]);
+    pointers[static_cast<size_t>(ScratchCell(expanded, static_cast<int>(s)))] =
+        reinterpret_cast<Cell>(real + scratch[s]);
   }
   std::memcpy(base, cells.data(), cells.size() * 8);
   InterpretLoops(expanded, pointers.data());
   std::memcpy(real, cells.data(), cells.size() * 8);
-  for (size_t s = 0; s < scratch.size(); ++s) {   // scratch rows may hold anything
+  for (size_t s = 0; s < scratch.size(); ++s) {  // scratch rows may hold anything
     const size_t size = static_cast<size_t>(unit.RowLength()) * (IsWide(expanded.scratch[s]) ? 8 : 4);
     std::memset(real + scratch[s], 0, size);
   }
   const std::string name = "case" + std::to_string(dump.count++);
-  const FunctionWriter::Module plain = EmitWasm(expanded, {.annotate = true}), relaxed = EmitWasm(expanded, {.relaxed = true});
+  const FunctionWriter::Module plain = EmitWasm(expanded, {.annotate = true}),
+                               relaxed = EmitWasm(expanded, {.relaxed = true});
   dump.File(name + ".wasm", plain.bytes.data(), plain.bytes.size());
   dump.File(name + ".relaxed.wasm", relaxed.bytes.data(), relaxed.bytes.size());
   dump.File(name + ".before", memory.data(), memory.size() * 8);
   dump.File(name + ".after", after.data(), after.size() * 8);
   const std::string text = Print(unit.kernel) + plain.text;
   dump.File(name + ".txt", text.data(), text.size());
-  std::fprintf(dump.index, "{\"name\": \"%s\", \"kernel\": \"%s\", \"buffers\": [", name.c_str(), unit.kernel.name.c_str());
+  std::fprintf(dump.index, "{\"name\": \"%s\", \"kernel\": \"%s\", \"buffers\": [", name.c_str(),
+               unit.kernel.name.c_str());
   for (size_t b = 0; b < at.size(); ++b) {
-    std::fprintf(dump.index, "%s{\"at\": %zu, \"bytes\": %zu, \"dtype\": \"%s\", \"output\": %s}", b ? ", " : "", at[b], bytes[b],
-                 std::string(DTypeName(expanded.buffers[b].dtype)).c_str(), expanded.buffers[b].output ? "true" : "false");
+    std::fprintf(dump.index, "%s{\"at\": %zu, \"bytes\": %zu, \"dtype\": \"%s\", \"output\": %s}",
+                 b ? ", " : "", at[b], bytes[b], std::string(DTypeName(expanded.buffers[b].dtype)).c_str(),
+                 expanded.buffers[b].output ? "true" : "false");
   }
   std::fprintf(dump.index, "], \"scratch\": [");
   for (size_t s = 0; s < scratch.size(); ++s) {
@@ -189,7 +198,8 @@ TEST(Wasm, KernelsOfRandomGraphsAreEmitted) {
   for (int rows = 1; rows <= 4; ++rows) {
     for (bool relaxed : {false, true}) {
       const FunctionWriter::Module m = EmitProduct(rows, relaxed);
-      dump.File("product" + std::to_string(rows) + (relaxed ? ".relaxed" : "") + ".wasm", m.bytes.data(), m.bytes.size());
+      dump.File("product" + std::to_string(rows) + (relaxed ? ".relaxed" : "") + ".wasm", m.bytes.data(),
+                m.bytes.size());
     }
   }
   std::fclose(dump.index);

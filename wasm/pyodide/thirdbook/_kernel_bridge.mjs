@@ -43,7 +43,13 @@ const kRelaxedModule = [
 function sharedMemory(module) {
   if (module.wasmMemory instanceof WebAssembly.Memory) return module.wasmMemory;
   const flags = { loadAsync: false, global: false, nodelete: true, allowUndefined: false };
-  const exports = module.loadWebAssemblyModule(new Uint8Array(kMemoryModule), flags, "thirdbook_memory", {}, 0);
+  const exports = module.loadWebAssemblyModule(
+    new Uint8Array(kMemoryModule),
+    flags,
+    "thirdbook_memory",
+    {},
+    0,
+  );
   return exports.m;
 }
 
@@ -55,7 +61,8 @@ export function connectKernels(pyodide) {
   const module = pyodide._module;
   const memory = sharedMemory(module);
   const table = module.wasmTable;
-  if (!(memory instanceof WebAssembly.Memory) || !table) throw new Error("Thirdbook: this Pyodide does not share its memory");
+  if (!(memory instanceof WebAssembly.Memory) || !table)
+    throw new Error("Thirdbook: this Pyodide does not share its memory");
   const place = (func) => {
     const index = table.grow(1);
     table.set(index, func);
