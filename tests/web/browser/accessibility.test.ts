@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { encodeHash } from "../../../web/lib/share.js";
 import { ready, run, Site, write } from "./site.js";
 
@@ -13,6 +13,7 @@ let site: Site;
 beforeAll(async () => {
   site = await Site.open();
 });
+afterEach(() => site.closePages());
 afterAll(() => site.close());
 
 async function violations(page: Page): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { encodeHash } from "../../../web/lib/share.js";
 import { examples, kDay16Output } from "../examples.js";
 import { output, ready, run, Site, write } from "./site.js";
@@ -8,6 +8,7 @@ let site: Site;
 beforeAll(async () => {
   site = await Site.open();
 });
+afterEach(() => site.closePages());
 afterAll(() => site.close());
 
 describe("the first visit", () => {

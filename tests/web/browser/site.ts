@@ -69,6 +69,11 @@ export class Site {
     return { page, complaints };
   }
 
+  /** Ends every page: each holds a Python of its own. */
+  async closePages(): Promise<void> {
+    await Promise.all(this.#browser.contexts().map((context) => context.close()));
+  }
+
   async close(): Promise<void> {
     await this.#browser.close();
     await new Promise((resolve) => this.#server.close(resolve));
