@@ -121,7 +121,6 @@ std::string Key(const LoopKernel& kernel);
 std::string VerifyLoops(const LoopKernel& kernel);
 
 // ---- Arguments
-// ---------------------------------------------------------------------------------------------------------------
 // A kernel is called with the address of cells of 8 bytes (little endian; the high half is zero on wasm32):
 //   [0, B)                 addresses of the buffers' first elements
 //   [B, B+D)               sizes of the dimensions

@@ -77,7 +77,6 @@ class Lowering {
   }
 
   // ---- Values
-  // ----------------------------------------------------------------------------------------------------------------
 
   Sizes StridesOf(const TensorMeta& meta, const DimMap& dims) const {
     Sizes strides(u_.domain.size() + 1, 0);
@@ -198,7 +197,6 @@ class Lowering {
   }
 
   // ---- Dimensions
-  // ------------------------------------------------------------------------------------------------------------
 
   void ChooseInnerDims() {
     if (u_.folded) {
@@ -288,7 +286,6 @@ class Lowering {
   }
 
   // ---- Stages
-  // ----------------------------------------------------------------------------------------------------------------
 
   struct Output {
     int access, expr;

@@ -248,7 +248,6 @@ class OpLowering {
   }
 
   // ---- Folds
-  // ---------------------------------------------------------------------------------------------------------------
 
   int Sum(LaneType t, int value) { return p_.Fold(FoldKind::kSum, t, value); }
   int Mean(LaneType t, int value) { return p_.Op(Prim::k_div, t, Sum(t, value), p_.Count(t)); }

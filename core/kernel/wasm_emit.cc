@@ -101,7 +101,6 @@ class KernelEmitter {
   }
 
   // ---- Loops
-  // ---------------------------------------------------------------------------------------------------------------
 
   // Runs `body` once for each index of dimension d (size > 0), buffers' pointers walking along.
   void SteppedLoop(int d, const std::function<void()>& body) {
@@ -209,7 +208,6 @@ class KernelEmitter {
   }
 
   // ---- One row
-  // -------------------------------------------------------------------------------------------------------------
 
   void Row() {
     folds_.assign(k_.folds.size(), {});
@@ -409,7 +407,6 @@ class KernelEmitter {
   }
 
   // ---- One round of elements
-  // -----------------------------------------------------------------------------------------------
 
   void ElementBody(const Stage& stage) {
     std::vector<int> elements;
