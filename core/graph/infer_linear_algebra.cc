@@ -92,7 +92,7 @@ Result<Metas> Matmul(const TensorMeta& a, const TensorMeta& b) {
   TB_ASSIGN_OR_RETURN(Sizes sizes, BroadcastSizes(Sizes(left.sizes.begin(), left.sizes.end() - 2),
                                                   Sizes(right.sizes.begin(), right.sizes.end() - 2)));
   if (left.sizes.back() != right.sizes[right.sizes.size() - 2]) {
-    if (left.rank() <= 2 || right.rank() <= 2) return CheckMatrices(left, right);
+    if (right.rank() <= 2) return CheckMatrices(left, right);
     int64_t batch = 1;
     for (int64_t s : sizes) batch *= s;
     return RuntimeError(Format(
@@ -122,10 +122,8 @@ Result<Metas> AddMM(const Call& call) {
   }
   TB_ASSIGN_OR_RETURN(Metas out, MatMat(a, b));
   TB_RETURN_IF_ERROR(CheckExpands(self, out[0].sizes));
-  for (const Attr& factor : call.attrs) {
-    if (IsFloatAttr(factor) && !IsFloating(self.dtype)) {
-      return RuntimeError("For integral input tensors, argument beta must not be a floating point number.");
-    }
+  if (IsFloatAttr(call.attrs[0]) && !IsFloating(self.dtype)) {
+    return RuntimeError("For integral input tensors, argument beta must not be a floating point number.");
   }
   return out;
 }

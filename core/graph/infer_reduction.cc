@@ -84,7 +84,12 @@ Result<Metas> InferExtremum(const Call& call) {
             "with the 'dim' argument.");
       }
       TB_ASSIGN_OR_RETURN(std::vector<bool> fold, WrapDims(dims, self.rank()));
-      TB_RETURN_IF_ERROR(RefuseEmpty(name, self, fold));
+      for (int64_t dim : dims) {  // PyTorch names the dimension as it was given
+        if (self.rank() > 0 && self.sizes[static_cast<size_t>(dim < 0 ? dim + self.rank() : dim)] == 0) {
+          return IndexError(Format("%s(): Expected reduction dim %lld to have non-zero size.", name.c_str(),
+                                   static_cast<long long>(dim)));
+        }
+      }
       return FoldList(call, dims, BoolAttr(call.attrs, 1), self.dtype);
     }
     case Op::k_argmax:

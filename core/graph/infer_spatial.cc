@@ -11,6 +11,8 @@ constexpr int64_t kLargest = int64_t{1} << 28;  // of a kernel size, stride, pad
 
 int64_t At(const Sizes& list, size_t i) { return list.size() == 1 ? list[0] : list[i]; }
 
+Sizes Expanded(const Sizes& list, size_t n) { return list.size() == 1 ? Sizes(n, list[0]) : list; }
+
 Status CheckListSizes(const Call& call, std::initializer_list<size_t> attrs, size_t n) {
   for (size_t i : attrs) {
     const Sizes& list = ListAttr(call.attrs, i);
@@ -54,7 +56,9 @@ Result<Metas> Convolution(const Call& call, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     if (At(padding, i) < 0) return RuntimeError("negative padding is not supported");
     if (At(stride, i) <= 0) return RuntimeError("non-positive stride is not supported");
-    if (At(dilation, i) <= 0) return RuntimeError("dilation should be greater than zero");
+    if (At(dilation, i) <= 0)
+      return RuntimeError("dilation should be greater than zero, but got " +
+                          SizesText(Expanded(dilation, n)));
   }
   if (groups <= 0) return RuntimeError("non-positive groups is not supported");
   std::string weight_text = SizesText(weight.sizes), input_text = SizesText(full);

@@ -86,6 +86,8 @@ Result<TensorMeta> Expand(const TensorMeta& meta, const Sizes& sizes) {
             "The expanded size of the tensor (%lld) isn't allowed in a leading, non-existing dimension %zu",
             LL(sizes[i]), i));
       }
+      if (sizes[i] == 1 && meta.rank() > 0)
+        out.strides[i] = i + 1 < sizes.size() ? out.sizes[i + 1] * out.strides[i + 1] : 1;
       continue;
     }
     int64_t size = meta.sizes[static_cast<size_t>(from)];
@@ -225,7 +227,9 @@ Result<TensorMeta> Unfold(TensorMeta meta, int64_t dim, int64_t size, int64_t st
   if (meta.rank() > 1) {
     int64_t windows = (extent - size) / step + 1;
     meta.sizes[static_cast<size_t>(d)] = windows;
-    if (windows > 1) meta.strides[static_cast<size_t>(d)] = stride * step;
+    // The stride of a single window is never used, so it may not overflow.
+    meta.strides[static_cast<size_t>(d)] =
+        stride != 0 && step > INT64_MAX / std::abs(stride) ? stride : stride * step;
   }
   return meta;
 }

@@ -79,7 +79,9 @@ Result<Sizes> ResolveSizes(const Sizes& sizes, int64_t numel) {
       if (unknown >= 0) return RuntimeError("only one dimension can be inferred");
       unknown = static_cast<int>(i);
     } else if (sizes[i] < 0) {
-      return RuntimeError(Format("invalid shape dimension %lld", static_cast<long long>(sizes[i])));
+      return RuntimeError(
+          Format("invalid shape dimension %lld at index %zu of shape ", static_cast<long long>(sizes[i]), i) +
+          SizesText(sizes));
     } else {
       if (sizes[i] != 0 && known > (int64_t{1} << 60) / sizes[i])
         known = int64_t{1} << 60;

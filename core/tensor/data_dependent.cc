@@ -45,7 +45,7 @@ Result<Tensors> NonZero(const Tensor& self) {
 
 Result<Tensors> MaskedSelect(const Tensor& self, const Tensor& mask) {
   if (mask.dtype() != DType::kBool) return RuntimeError("masked_select: expected BoolTensor for mask");
-  TB_ASSIGN_OR_RETURN(Sizes sizes, BroadcastSizes(self.sizes(), mask.sizes()));
+  TB_ASSIGN_OR_RETURN(Sizes sizes, BroadcastSizes(mask.sizes(), self.sizes()));
   TB_ASSIGN_OR_RETURN(Tensor whole_mask, Tensor::Empty(DType::kBool, sizes));
   TB_ASSIGN_OR_RETURN(Tensor whole, Tensor::Empty(self.dtype(), sizes));
   CopyElements(whole_mask, mask);

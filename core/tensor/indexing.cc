@@ -209,13 +209,18 @@ Result<Tensors> Embedding(const KernelCall& call) {
   return Tensors{out};
 }
 
+Result<Tensor> ResolveAlong(const Tensor& index, int64_t dim, int64_t size) {
+  return Resolve(index, size, false, [dim, size](int64_t x) {
+    return RuntimeError(
+        Format("index %lld is out of bounds for dimension %lld with size %lld", LL(x), LL(dim), LL(size)));
+  });
+}
+
 Result<Tensors> IndexAdd(const KernelCall& call) {
   TB_ASSIGN_OR_RETURN(Tensor out, ToContiguous(call.in(0), call.in(0).dtype()));
   Tensor target = AtLeast1D(out), source = AtLeast1D(call.in(2));
   size_t d = static_cast<size_t>(WrapDim(IntAttr(call.attrs, 0), target.meta().rank()).value());
-  TB_ASSIGN_OR_RETURN(Tensor index, Resolve(call.in(1), target.sizes()[d], false, [](int64_t) {
-                        return IndexError("index out of range in self");
-                      }));
+  TB_ASSIGN_OR_RETURN(Tensor index, ResolveAlong(call.in(1), static_cast<int64_t>(d), target.sizes()[d]));
   const int64_t* p = index.data<int64_t>();
   double alpha = NumberOf(call.attrs[1]);
   for (int64_t i = 0, n = index.meta().numel(); i < n; ++i) {
@@ -256,13 +261,6 @@ void ForIndexed(const Tensor& index, const Tensor& strided, int64_t dim, const T
       int64_t where = *reinterpret_cast<const int64_t*>(at[0] + i * s[0]);
       each(reinterpret_cast<T*>(at[1] + i * s[1]) + where * jump, reinterpret_cast<T*>(at[2] + i * s[2]));
     }
-  });
-}
-
-Result<Tensor> ResolveAlong(const Tensor& index, int64_t dim, int64_t size) {
-  return Resolve(index, size, false, [dim, size](int64_t x) {
-    return RuntimeError(
-        Format("index %lld is out of bounds for dimension %lld with size %lld", LL(x), LL(dim), LL(size)));
   });
 }
 

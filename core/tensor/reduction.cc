@@ -57,15 +57,20 @@ void SumRows(const Fold& fold, const Tensor& self, T* out, double divisor) {
   Sizes outer_sizes(fold.kept_sizes.begin(), fold.kept_sizes.end() - 1);
   Sizes outer_strides(fold.kept_strides.begin(), fold.kept_strides.end() - 1);
   OffsetWalk outer(outer_sizes, outer_strides);
-  std::vector<double> total(static_cast<size_t>(width));
+  constexpr int64_t kChunk = 512;  // accumulators at a time
+  double total[kChunk];
   for (int64_t o = fold.outputs / width; o > 0; --o, outer.Next(), out += width) {
-    std::fill(total.begin(), total.end(), 0.0);
-    ForFoldedRuns(fold, self.data<T>() + outer.offset(), [&](const T* p, int64_t stride, int64_t count) {
-      for (int64_t r = 0; r < count; ++r, p += stride) {
-        for (int64_t i = 0; i < width; ++i) total[static_cast<size_t>(i)] += static_cast<double>(p[i]);
-      }
-    });
-    for (int64_t i = 0; i < width; ++i) out[i] = static_cast<T>(total[static_cast<size_t>(i)] / divisor);
+    for (int64_t first = 0; first < width; first += kChunk) {
+      int64_t columns = std::min(kChunk, width - first);
+      std::fill(total, total + columns, 0.0);
+      ForFoldedRuns(fold, self.data<T>() + outer.offset() + first,
+                    [&](const T* p, int64_t stride, int64_t count) {
+                      for (int64_t r = 0; r < count; ++r, p += stride) {
+                        for (int64_t i = 0; i < columns; ++i) total[i] += static_cast<double>(p[i]);
+                      }
+                    });
+      for (int64_t i = 0; i < columns; ++i) out[first + i] = static_cast<T>(total[i] / divisor);
+    }
   }
 }
 

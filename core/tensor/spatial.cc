@@ -1,6 +1,7 @@
 // Pooling and resampling over the last two dimensions, plane by plane.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "graph/attrs.h"
 #include "tensor/convert.h"
@@ -25,7 +26,8 @@ void MaxPool(const Plane& plane, const T* in, T* out) {
   for (int64_t p = 0; p < plane.count; ++p, in += h.in * w.in) {
     for (int64_t y = 0; y < h.out; ++y) {
       for (int64_t x = 0; x < w.out; ++x) {
-        T best{};
+        T best = std::numeric_limits<T>::lowest();  // of a window that touches nothing (floating: -inf)
+        if constexpr (std::is_floating_point_v<T>) best = -std::numeric_limits<T>::infinity();
         bool any = false;
         for (int64_t ky = 0; ky < h.kernel; ++ky) {
           int64_t row = y * h.stride - h.pad + ky * h.dilation;
