@@ -99,6 +99,12 @@ Var Trace::LookupSpecial(Var object, const char* text) {
 // A value found in a class, bound to the object (null: reached through the class itself).
 Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, PyObject* name) {
   PyTypeObject* kind = Py_TYPE(descriptor);
+  if (object != nullptr && (kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type) && IsContainer(object)) {
+    const char* field = PyUnicode_AsUTF8(name);
+    const char* base = BaseContainer(object->type)->tp_name;
+    if (strcmp(field, "maxlen") == 0 && strcmp(base, "collections.deque") == 0) return DequeMaxlen(object);
+    if (strcmp(field, "default_factory") == 0 && strcmp(base, "collections.defaultdict") == 0) return DefaultFactory(object);
+  }
   if (kind == &PyFunction_Type || kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type || IsOpFunction(descriptor)) {
     Var function = Fixed(descriptor);
     return object == nullptr ? function : NewMethod(function, object);
@@ -480,7 +486,8 @@ Var Trace::GetAttr(Var o, PyObject* name) {
   Var v;
   if (hook != nullptr && PyFunction_Check(hook)) {
     v = Call(Fixed(hook), {o, Const(name)});
-  } else if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type && reinterpret_cast<PyDescrObject*>(hook)->d_type != &PyBaseObject_Type &&
+  } else if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type && o->type->tp_getattro != PyObject_GenericGetAttr &&
+             reinterpret_cast<PyDescrObject*>(hook)->d_type->tp_getattro != PyObject_GenericGetAttr &&
              reinterpret_cast<PyDescrObject*>(hook)->d_type != &PyModule_Type) {
     return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " + o->type->tp_name,
                  "this built-in type has attribute access of its own");
@@ -534,7 +541,7 @@ bool Trace::SetAttr(Var o, PyObject* name, Var value) {
   (void)hook_name;
   if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type) {
     PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(hook)->d_type;
-    if (owner != &PyBaseObject_Type && owner != &PyType_Type && owner != &PyModule_Type) {
+    if (owner->tp_setattro != PyObject_GenericSetAttr && owner != &PyType_Type && owner != &PyModule_Type) {
       Break(std::string("an attribute of a ") + o->type->tp_name + " is set", "this built-in type has attribute access of its own");
       return false;
     }

@@ -81,7 +81,7 @@ void Fill(const NameList* lists, size_t count, BuiltinClass which) {
 enum class Known : int {
   kNone, kIsInstance, kIsSubclass, kLen, kGetAttr, kSetAttr, kDelAttr, kHasAttr, kIter, kNext, kRepr, kFormat, kPrint, kWarn, kCallable, kHash, kVars,
   kGlobals, kGraphBreak, kIsCompiling, kId, kType, kStr, kBool, kInt, kFloat, kSlice, kSuper, kObject, kBytes, kRange, kStaticMethod, kImport,
-  kObjectNew, kAbs, kNewFunction, kSysExcInfo, kProperty
+  kAbs, kIsGradEnabled, kSetGradEnabled, kTensor
 };
 
 std::unordered_map<PyObject*, Known>& KnownTable() {
@@ -119,6 +119,9 @@ bool InitBuiltinTables() {
   if (core) {
     Know(core.get(), "graph_break", Known::kGraphBreak);
     Know(core.get(), "is_compiling", Known::kIsCompiling);
+    Know(core.get(), "is_grad_enabled", Known::kIsGradEnabled);
+    Know(core.get(), "_set_grad_enabled", Known::kSetGradEnabled);
+    Know(core.get(), "tensor", Known::kTensor);
   }
   PyRef warnings = PyRef::Steal(PyImport_ImportModule("warnings"));
   if (warnings) Know(warnings.get(), "warn", Known::kWarn);
@@ -295,6 +298,43 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
     case Known::kGraphBreak:
       return Break("graph_break() is called", "the program asks for a break here", "without the call the graph goes on");
     case Known::kIsCompiling: return Bool(true);
+    case Known::kIsGradEnabled:
+      uses_global_state_ = true;
+      return Bool(grad_);
+    case Known::kSetGradEnabled: {
+      if (!plain || n != 1) break;
+      PyObject* flag = ConstValue(args[0]);
+      if (flag == nullptr) return nullptr;
+      uses_global_state_ = true;
+      grad_ = flag == Py_True;
+      AddEffect(callable, {Const(flag)}, {}, "set_grad_enabled");
+      return None();
+    }
+    case Known::kTensor: {
+      // A tensor of constants: a constant of the graph.
+      if (n != 1) break;
+      if (Look(args[0])->kind == VariableKind::kTensor) break;
+      std::vector<PyRef> shadows;
+      std::vector<PyObject*> values;
+      for (Var a : args) {
+        Var v = Look(a);
+        if (v->kind == VariableKind::kScalar && !Specialize(v)) return nullptr;
+        PyObject* shadow = ArgumentShadow(v);
+        if (shadow == nullptr) return RaiseFromPython();
+        shadows.push_back(PyRef::Steal(shadow));
+        values.push_back(shadow);
+      }
+      PyRef made = PyRef::Steal(PyObject_Vectorcall(o, values.data(), n, kwnames));
+      if (failure_ != Failure::kNone) {
+        PyErr_Clear();
+        return nullptr;
+      }
+      if (!made) return BreakOnError("the data do not make a tensor");
+      if (!IsTensor(made.get()) || reinterpret_cast<TensorObject*>(made.get())->requires_grad) {
+        return Break("a tensor that requires gradients is made", "gradients are not part of this version");
+      }
+      return NewTensor(graph_.AddConstant(AsTensor(made.get()), false));
+    }
     case Known::kType: {
       if (!plain || n != 1) return Break("a class is made with type(name, bases, dict)", "classes are made by CPython");
       Var v = Look(args[0]);

@@ -280,7 +280,6 @@ Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kw
   }
   SymbolicFrame frame;
   if (!BindArguments(*this, f, args, kwnames, &frame)) return nullptr;
-  inlined_.push_back(FunctionName(code));
   if (f->kind == VariableKind::kObject) {
     Source s(SourceKind::kFunction, static_cast<int32_t>(FunctionPart::kCode));
     s.operands = {f->source};

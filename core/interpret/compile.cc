@@ -64,7 +64,7 @@ Backend BackendOption(const CompileOptions& options) {
 
 // Aliasing premises that hold for the whole trace: what was written is no other object that was reached another way.
 void AddAliasGuards(Trace& t) {
-  if (!t.graph().nodes().empty()) {
+  if (t.uses_global_state()) {
     Guard g{GuardKind::kGlobalState, {}};
     g.detail = (grad_enabled ? 1 : 0) + 2 * static_cast<int>(DefaultDType());
     t.guards().Add(std::move(g));

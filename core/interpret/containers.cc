@@ -357,6 +357,11 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
     }
     if (strcmp(text, "setdefault") == 0 && (n == 2 || n == 3)) {
       Var found = DictLookup(self, args[1]);
+      if (found != nullptr) {
+        // Presence decides that nothing is written.
+        Var present = BuiltinContains(self, args[1]);
+        if (present == nullptr || Truth(present) < 0) return nullptr;
+      }
       if (found != nullptr || failure_ != Failure::kNone) return found;
       Var value = n == 3 ? args[2] : None();
       return BuiltinSetItem(self, args[1], value) ? value : nullptr;

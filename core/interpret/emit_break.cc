@@ -31,9 +31,6 @@ bool Emitter::EmitBreak() {
       return Fail(-1, "the break lies in the clean-up of an exception handler");
     }
   }
-  for (ResumeItem item : items) {
-    if (item == ResumeItem::kBareHandler) return Fail(-1, "the break lies after the end of an exception handler");
-  }
   // Locals: all values first, then the stores (they may change places).
   std::vector<int32_t> stores;
   for (int32_t slot = 0; slot < nonfree_; slot++) {
@@ -55,7 +52,9 @@ bool Emitter::EmitBreak() {
   for (size_t k = 0; k < root_.stack.size(); k++) {
     ResumeItem item = k < items.size() ? items[k] : ResumeItem::kValue;
     if (item == ResumeItem::kPrevious) continue;
+    if (item == ResumeItem::kBareHandler) return Fail(-1, "the break lies after the end of an exception handler");
     if (item == ResumeItem::kCurrent) {
+
       if (!Emit(root_.stack[k]) || !FillPending()) return false;
       Op(Opcode::PUSH_EXC_INFO);
       continue;

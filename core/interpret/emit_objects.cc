@@ -370,6 +370,13 @@ bool Emitter::BuildFunction(Var v) {
 
 bool Emitter::BuildIterator(Var v) {
   if (!v->advanced && v->construct_callable != nullptr) {
+    // What it iterates must be complete before it is made.
+    for (Var arg : v->construct_args) {
+      if (t_.Look(arg)->kind != VariableKind::kNew) continue;
+      if (!Emit(arg)) return false;
+      Op(Opcode::POP_TOP);
+    }
+    if (!FillPending()) return false;
     if (!Emit(v->construct_callable)) return false;
     Op(Opcode::PUSH_NULL);
     for (Var arg : v->construct_args) {
@@ -404,6 +411,11 @@ bool Emitter::BuildIterator(Var v) {
   bool same = again && Py_TYPE(again.get()) == Py_TYPE(v->value.get());
   PyErr_Clear();
   if (!same) return Fail(v, std::string("a ") + v->type->tp_name + " that has been moved outlives the traced code");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+    if (!EmitReal(PyTuple_GET_ITEM(args, i))) return false;
+    Op(Opcode::POP_TOP);
+  }
+  if (!FillPending()) return false;
   CallConst(callable);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
     if (!EmitReal(PyTuple_GET_ITEM(args, i))) return false;

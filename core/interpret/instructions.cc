@@ -372,7 +372,7 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
           items.push_back(v);
         }
       } else if (!t_.Iterate(sequence, &items)) {
-        return Step::kFailed;
+        return NotUnpackable();
       }
       if (static_cast<int32_t>(items.size()) != arg) {
         t_.Break("the number of values to unpack is not the number of targets", "CPython raises a ValueError for it");
@@ -415,10 +415,19 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
   return Step::kFailed;
 }
 
+// CPython words the TypeError in its own way here.
+Step Interpreter::NotUnpackable() {
+  if (t_.RaisedMatches(PyExc_TypeError)) {
+    t_.ClearFailure();
+    t_.Break("a value that is unpacked is not iterable", "CPython raises a TypeError for it");
+  }
+  return Step::kFailed;
+}
+
 Step Interpreter::UnpackExtended(int32_t arg) {
   int32_t before = arg & 255, after = arg >> 8;
   std::vector<Var> items;
-  if (!t_.Iterate(Pop(), &items)) return Step::kFailed;
+  if (!t_.Iterate(Pop(), &items)) return NotUnpackable();
   int32_t n = static_cast<int32_t>(items.size());
   if (n < before + after) {
     t_.Break("there are fewer values to unpack than targets", "CPython raises a ValueError for it");

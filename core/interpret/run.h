@@ -45,6 +45,7 @@ class Interpreter {
   Step PushMethod(Var attribute);
   Step MatchClass(int32_t positional);
   Step UnpackExtended(int32_t arg);
+  Step NotUnpackable();
   Step Import(PyObject* name);
   Var ClassOfFrame();
   bool AddToList(Var list, Var v);

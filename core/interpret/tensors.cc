@@ -308,7 +308,7 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
   if (have.sizes != want.sizes || Category(have.dtype) > Category(want.dtype)) {
     return Break(std::string("the result of ") + std::string(f->info->name) + "() does not fit the tensor that is written", "CPython raises the error for this call");
   }
-  if (target->tensor->requires_grad && grad_enabled) {
+  if (target->tensor->requires_grad && grad_) {
     return Break("a tensor that requires gradients is written in place", "whether that is allowed is decided by the real operation");
   }
   ValueRef value = result->tensor->value;
@@ -514,7 +514,7 @@ PyRef Trace::IndexShadow(Var key) {
 }
 
 bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
-  if (v->tensor->requires_grad && grad_enabled) {
+  if (v->tensor->requires_grad && grad_) {
     Break("a tensor that requires gradients is written in place");
     return false;
   }

@@ -21,6 +21,7 @@
 #include "interpret/variable.h"
 #include "ledger/mutation.h"
 #include "python/frame_hook.h"
+#include "python/tensor_object.h"
 
 namespace thirdbook {
 
@@ -89,9 +90,8 @@ class Trace {
   PyObject* object(ObjectIndex i) const { return objects_[static_cast<size_t>(i)].get(); }
   const FrameView& frame_view() const { return frame_; }
   const std::vector<Var>& existing() const { return existing_; }
-  bool identity_matters() const { return !writes_.empty(); }
+  bool uses_global_state() const { return uses_global_state_ || !graph_.nodes().empty(); }
   int instruction_count() const { return instructions_; }
-  const std::vector<std::string>& inlined() const { return inlined_; }
   std::vector<Var>& graph_scalars() { return graph_scalars_; }   // tensors whose single element is read after the graph (GraphItem)
   PyTypeObject* SourceType(SourceId source);
   ObjectIndex ObjectOf(PyObject* object);
@@ -274,7 +274,6 @@ class Trace {
   std::unordered_map<int32_t, Var> by_source_;
   std::unordered_map<PyObject*, Var> dict_owner_;   // __dict__ of an object that was looked at
   std::vector<Var> existing_;
-  std::vector<std::string> inlined_;
   std::vector<PyRef> keep_alive_;
   Failure failure_ = Failure::kNone;
   Var raised_ = nullptr;
@@ -282,6 +281,8 @@ class Trace {
   Var result_ = nullptr, returned_ = nullptr, generator_result_ = nullptr;
   int root_step_ = 0, instructions_ = 0, depth_ = 0;
   bool reached_break_ = false;
+  bool grad_ = grad_enabled;                        // gradient mode as the traced code has set it
+  bool uses_global_state_ = false;
 };
 
 // The trace under way; proxies find it here. Null outside of tracing.

@@ -256,6 +256,10 @@ PyObject* CallOpEagerly(const OpFunctionObject* function, PyObject* const* args,
       return PyErr_Format(PyExc_TypeError, "%U(): argument 'out' must be Tensor", function->name);
     }
   }
+  // What is contiguous already is its own contiguous().
+  if (function->info->op == Op::k_contiguous && nargs == 1 && kwnames == nullptr && IsTensor(args[0]) && AsTensor(args[0]).meta().IsContiguous()) {
+    return Py_NewRef(args[0]);
+  }
   PyObject* target = function->inplace && nargs > 0 ? args[0] : nullptr;
   if (function->inplace && (target == nullptr || !IsTensor(target))) {
     return PyErr_Format(PyExc_TypeError, "%U(): argument 'input' (position 1) must be Tensor",
