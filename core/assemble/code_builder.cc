@@ -52,7 +52,8 @@ CodeImage CodeBuilder::Finish(int32_t first_line, int32_t free_start) {
     }
   }
   for (const PendingRegion& r : regions_) {
-    image.regions.push_back({r.begin, r.end, labels_[static_cast<size_t>(r.handler.id)], r.depth, r.push_lasti});
+    image.regions.push_back(
+        {r.begin, r.end, labels_[static_cast<size_t>(r.handler.id)], r.depth, r.push_lasti});
   }
   return image;
 }

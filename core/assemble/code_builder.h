@@ -1,7 +1,8 @@
 // Writes the instructions of a rewritten function: labels, exception regions, roles.
 //
-// In: Emit calls in order. Out: a CodeImage whose jumps are indices, and a role for each instruction (for reports). Invariant: every label that was
-// jumped to is bound before Finish. Knows no CPython: constants and names are indices into pools that the caller keeps.
+// In: Emit calls in order. Out: a CodeImage whose jumps are indices, and a role for each instruction (for
+// reports). Invariant: every label that was jumped to is bound before Finish. Knows no CPython: constants and
+// names are indices into pools that the caller keeps.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ class CodeBuilder {
   // Instructions [begin, end) are handled at `handler`, with `depth` values left on the stack.
   void AddRegion(int32_t begin, int32_t end, Label handler, int32_t depth, bool push_lasti);
 
-  // Closure cells are slots behind the temporaries, whose number is not known before the end: this stands for cell i until Finish.
+  // Closure cells are slots behind the temporaries, whose number is not known before the end: this stands for
+  // cell i until Finish.
   static int32_t FreeSlot(int32_t i) { return kFreeBase + i; }
   CodeImage Finish(int32_t first_line, int32_t free_start);
   const std::vector<Role>& roles() const { return roles_; }
@@ -51,8 +53,8 @@ class CodeBuilder {
   };
   std::vector<Instruction> instructions_;
   std::vector<Role> roles_;
-  std::vector<int32_t> labels_;          // index, -1 while unbound
-  std::vector<int32_t> jump_labels_;     // per instruction: label id or -1
+  std::vector<int32_t> labels_;       // index, -1 while unbound
+  std::vector<int32_t> jump_labels_;  // per instruction: label id or -1
   std::vector<PendingRegion> regions_;
   Role role_ = Role::kLoad;
   Position position_;

@@ -32,8 +32,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}              // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {}      // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
   T& value() { return *value_; }
@@ -61,10 +61,10 @@ inline Status MemoryError(std::string m) { return {ErrorKind::kMemory, std::move
 #define TB_CONCAT(a, b) TB_CONCAT_INNER(a, b)
 
 // Evaluates an expression that gives a Status and returns it from the enclosing function when it is not ok.
-#define TB_RETURN_IF_ERROR(expr)                        \
-  do {                                                  \
-    ::thirdbook::Status tb_status_ = (expr);            \
-    if (!tb_status_.ok()) return tb_status_;            \
+#define TB_RETURN_IF_ERROR(expr)             \
+  do {                                       \
+    ::thirdbook::Status tb_status_ = (expr); \
+    if (!tb_status_.ok()) return tb_status_; \
   } while (0)
 
 // Evaluates an expression that gives a Result, returns its Status on failure, else binds its value.
@@ -75,10 +75,10 @@ inline Status MemoryError(std::string m) { return {ErrorKind::kMemory, std::move
   lhs = std::move(tmp.value())
 
 // A broken invariant of our own: prints where and stops.
-#define TB_CHECK(cond)                                                                     \
-  do {                                                                                     \
-    if (!(cond)) {                                                                         \
+#define TB_CHECK(cond)                                                                          \
+  do {                                                                                          \
+    if (!(cond)) {                                                                              \
       std::fprintf(stderr, "thirdbook: CHECK failed: %s (%s:%d)\n", #cond, __FILE__, __LINE__); \
-      std::abort();                                                                        \
-    }                                                                                      \
+      std::abort();                                                                             \
+    }                                                                                           \
   } while (0)

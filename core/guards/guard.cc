@@ -16,8 +16,8 @@ const char* GuardKindText(GuardKind kind) {
 
 void GuardSet::Add(Guard guard) {
   char key[128];
-  std::snprintf(key, sizeof key, "%d:%d:%d:%d:%d:%d:%d", static_cast<int>(guard.kind), guard.source.value, guard.other.value,
-                guard.object, guard.object2, guard.name, guard.detail);
+  std::snprintf(key, sizeof key, "%d:%d:%d:%d:%d:%d:%d", static_cast<int>(guard.kind), guard.source.value,
+                guard.other.value, guard.object, guard.object2, guard.name, guard.detail);
   if (!seen_.emplace(key, 1).second) return;
   guards_.push_back(std::move(guard));
 }

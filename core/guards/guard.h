@@ -1,7 +1,7 @@
 // Guards: premises of a compilation, each on a source, in the order in which the trace used them.
 //
-// In: the tracer appends. Out: a flat list that core/python/guard_eval turns into a program. Invariant: a guard's source can be evaluated once
-// all guards before it hold.
+// In: the tracer appends. Out: a flat list that core/python/guard_eval turns into a program. Invariant: a
+// guard's source can be evaluated once all guards before it hold.
 #pragma once
 
 #include <string>
@@ -22,19 +22,20 @@ const char* GuardKindText(GuardKind kind);
 
 struct Guard {
   Guard() = default;
-  Guard(GuardKind guard_kind, SourceId on, SourceId and_other = {}) : kind(guard_kind), source(on), other(and_other) {}
+  Guard(GuardKind guard_kind, SourceId on, SourceId and_other = {})
+      : kind(guard_kind), source(on), other(and_other) {}
   GuardKind kind = GuardKind::kType;
   SourceId source;
-  SourceId other;              // kSame, kDistinct, kStorage
-  ObjectIndex object = -1;     // the fixed object; kTypeLookup: the class
-  ObjectIndex object2 = -1;    // kTypeLookup: what is found (-1: nothing)
-  ObjectIndex name = -1;       // kTypeLookup, kHasNoAttribute
+  SourceId other;            // kSame, kDistinct, kStorage
+  ObjectIndex object = -1;   // the fixed object; kTypeLookup: the class
+  ObjectIndex object2 = -1;  // kTypeLookup: what is found (-1: nothing)
+  ObjectIndex name = -1;     // kTypeLookup, kHasNoAttribute
   int32_t detail = 0;
-  TensorMeta meta;             // kTensor
+  TensorMeta meta;  // kTensor
   bool requires_grad = false;
-  std::vector<bool> dynamic;   // kTensor: dimensions whose size is free
-  int line = 0;                // where the user's code made the trace rely on it
-  std::string text;            // printed fact
+  std::vector<bool> dynamic;  // kTensor: dimensions whose size is free
+  int line = 0;               // where the user's code made the trace rely on it
+  std::string text;           // printed fact
 };
 
 class GuardSet {

@@ -24,7 +24,8 @@ const char* CompareOperatorText(int code) { return code >= 0 && code < 6 ? kComp
 SourceId SourceTable::Intern(Source source) {
   std::string key;
   char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%d:%d:%d", static_cast<int>(source.kind), source.detail, source.object);
+  std::snprintf(buffer, sizeof buffer, "%d:%d:%d", static_cast<int>(source.kind), source.detail,
+                source.object);
   key = buffer;
   for (SourceId operand : source.operands) key += "," + std::to_string(operand.value);
   auto [it, inserted] = index_.emplace(std::move(key), size());

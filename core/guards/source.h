@@ -1,9 +1,10 @@
 // Sources: how a value is reached again from a frame, as an expression without side effects.
 //
-// A leaf is an argument, a closure cell or a fixed object; inner nodes read attributes, items and lengths or compute with numbers and
-// text. The same node is evaluated by the guard program (C++), emitted as bytecode (assemble) and printed ("L['self'].calls + 1").
-// Invariant: nodes are hash-consed (equal expression = equal id) and operands have smaller ids than their users. Evaluating a source
-// runs no user code: the guards recorded before it make sure of that.
+// A leaf is an argument, a closure cell or a fixed object; inner nodes read attributes, items and lengths or
+// compute with numbers and text. The same node is evaluated by the guard program (C++), emitted as bytecode
+// (assemble) and printed ("L['self'].calls + 1"). Invariant: nodes are hash-consed (equal expression = equal
+// id) and operands have smaller ids than their users. Evaluating a source runs no user code: the guards
+// recorded before it make sure of that.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,13 @@ using ObjectIndex = int32_t;
 
 struct Source {
   Source() = default;
-  explicit Source(SourceKind source_kind, int32_t source_detail = 0) : kind(source_kind), detail(source_detail) {}
+  explicit Source(SourceKind source_kind, int32_t source_detail = 0)
+      : kind(source_kind), detail(source_detail) {}
   SourceKind kind = SourceKind::kLocal;
-  int32_t detail = 0;              // slot, cell index, operator code (see sources.def)
-  ObjectIndex object = -1;         // kObject; the callable of kCall; the name of kAttribute (a str object)
+  int32_t detail = 0;       // slot, cell index, operator code (see sources.def)
+  ObjectIndex object = -1;  // kObject; the callable of kCall; the name of kAttribute (a str object)
   std::vector<SourceId> operands;
-  std::string name;                // for printing
+  std::string name;  // for printing
 };
 
 class SourceTable {

@@ -1,7 +1,8 @@
-// Attribute access by CPython's rules: data descriptor, instance, non-data descriptor, __getattr__. See trace.h.
+// Attribute access by CPython's rules: data descriptor, instance, non-data descriptor, __getattr__. See
+// trace.h.
 //
-// In: a variable and a name. Out: a variable, or a failure. Invariant: whatever was looked up in a class or found absent in an instance is guarded; user
-// descriptors and hooks are traced inline, never run.
+// In: a variable and a name. Out: a variable, or a failure. Invariant: whatever was looked up in a class or
+// found absent in an instance is guarded; user descriptors and hooks are traced inline, never run.
 #include "interpret/trace.h"
 #include "python/tensor_object.h"
 
@@ -11,7 +12,11 @@ namespace {
 
 PyObject* Intern(const char* text) { return PyUnicode_InternFromString(text); }
 
-#define TB_NAME(text) ([] { static PyObject* name = Intern(text); return name; }())
+#define TB_NAME(text)                     \
+  ([] {                                   \
+    static PyObject* name = Intern(text); \
+    return name;                          \
+  }())
 
 bool IsImmutableType(PyTypeObject* type) {
   return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
@@ -28,7 +33,7 @@ PyObject* InstanceDict(PyObject* o) {
     PyErr_Clear();
     return nullptr;
   }
-  Py_DECREF(dict);   // the object keeps it
+  Py_DECREF(dict);  // the object keeps it
   return dict;
 }
 
@@ -70,7 +75,8 @@ PyObject* Trace::TypeLookup(PyTypeObject* type, PyObject* name, bool guard) {
     g.object2 = found != nullptr ? ObjectOf(found) : -1;
     g.name = ObjectOf(name);
     g.line = CurrentLine();
-    g.text = std::string(type->tp_name) + "." + PyUnicode_AsUTF8(name) + (found != nullptr ? " unchanged" : " absent");
+    g.text = std::string(type->tp_name) + "." + PyUnicode_AsUTF8(name) +
+             (found != nullptr ? " unchanged" : " absent");
     guards_.Add(std::move(g));
   }
   return found;
@@ -99,13 +105,16 @@ Var Trace::LookupSpecial(Var object, const char* text) {
 // A value found in a class, bound to the object (null: reached through the class itself).
 Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, PyObject* name) {
   PyTypeObject* kind = Py_TYPE(descriptor);
-  if (object != nullptr && (kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type) && IsContainer(object)) {
+  if (object != nullptr && (kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type) &&
+      IsContainer(object)) {
     const char* field = PyUnicode_AsUTF8(name);
     const char* base = BaseContainer(object->type)->tp_name;
     if (strcmp(field, "maxlen") == 0 && strcmp(base, "collections.deque") == 0) return DequeMaxlen(object);
-    if (strcmp(field, "default_factory") == 0 && strcmp(base, "collections.defaultdict") == 0) return DefaultFactory(object);
+    if (strcmp(field, "default_factory") == 0 && strcmp(base, "collections.defaultdict") == 0)
+      return DefaultFactory(object);
   }
-  if (kind == &PyFunction_Type || kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type || IsOpFunction(descriptor)) {
+  if (kind == &PyFunction_Type || kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type ||
+      IsOpFunction(descriptor)) {
     Var function = Fixed(descriptor);
     return object == nullptr ? function : NewMethod(function, object);
   }
@@ -124,31 +133,37 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     if (object == nullptr) return Fixed(descriptor);
     PyRef getter = PyRef::Steal(PyObject_GetAttrString(descriptor, "fget"));
     if (!getter || getter.get() == Py_None) {
-      return RaiseNew(PyExc_AttributeError, std::string("property '") + PyUnicode_AsUTF8(name) + "' of '" + type->tp_name + "' object has no getter");
+      return RaiseNew(PyExc_AttributeError, std::string("property '") + PyUnicode_AsUTF8(name) + "' of '" +
+                                                type->tp_name + "' object has no getter");
     }
     return Call(Fixed(getter.get()), {object});
   }
   if (kind == &PyMemberDescr_Type && object != nullptr && object->kind == VariableKind::kNew &&
-      PyType_IsSubtype(object->type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) != 0 && strcmp(PyUnicode_AsUTF8(name), "value") == 0) {
+      PyType_IsSubtype(object->type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) != 0 &&
+      strcmp(PyUnicode_AsUTF8(name), "value") == 0) {
     return object->items.empty() ? None() : object->items[0];
   }
-  if (kind == &PyMemberDescr_Type && object != nullptr && !PyType_HasFeature(reinterpret_cast<PyDescrObject*>(descriptor)->d_type, Py_TPFLAGS_HEAPTYPE) &&
+  if (kind == &PyMemberDescr_Type && object != nullptr &&
+      !PyType_HasFeature(reinterpret_cast<PyDescrObject*>(descriptor)->d_type, Py_TPFLAGS_HEAPTYPE) &&
       object->kind != VariableKind::kObject) {
-    return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of '" + type->tp_name + "' is kept by the interpreter");
+    return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of '" + type->tp_name +
+                 "' is kept by the interpreter");
   }
   if (kind == &PyMemberDescr_Type && object != nullptr) {
     bool deleted;
     if (Var written = object->FindAttribute(name, &deleted)) return written;
     PyRef value;
     if (!deleted && object->kind == VariableKind::kObject) {
-      value = PyRef::Steal(kind->tp_descr_get(descriptor, object->value.get(), reinterpret_cast<PyObject*>(type)));
+      value = PyRef::Steal(
+          kind->tp_descr_get(descriptor, object->value.get(), reinterpret_cast<PyObject*>(type)));
       if (!value) PyErr_Clear();
     }
     if (!value) {
       if (object->kind == VariableKind::kObject && !deleted) {
         return Break("a slot that holds nothing is read", PyUnicode_AsUTF8(name));
       }
-      return RaiseNew(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" + PyUnicode_AsUTF8(name) + "'");
+      return RaiseNew(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" +
+                                                PyUnicode_AsUTF8(name) + "'");
     }
     Source s{SourceKind::kAttribute, 1};
     s.object = ObjectOf(descriptor);
@@ -158,11 +173,13 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
   }
   if (kind == &PyGetSetDescr_Type && object != nullptr) {
     const char* text = PyUnicode_AsUTF8(name);
-    if (PyUnicode_Compare(name, TB_NAME("__class__")) == 0) return Fixed(reinterpret_cast<PyObject*>(object->type));
+    if (PyUnicode_Compare(name, TB_NAME("__class__")) == 0)
+      return Fixed(reinterpret_cast<PyObject*>(object->type));
     if (PyUnicode_Compare(name, TB_NAME("__dict__")) == 0) {
       return ObjectDict(object);
     }
-    if (object->kind == VariableKind::kConst || object->kind == VariableKind::kScalar) {   // (1).real, numerator
+    if (object->kind == VariableKind::kConst ||
+        object->kind == VariableKind::kScalar) {  // (1).real, numerator
       PyObject* value = ConstValue(object);
       if (value == nullptr) return nullptr;
       PyRef part = PyRef::Steal(PyObject_GetAttr(value, name));
@@ -179,8 +196,10 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
         return f.qualname != nullptr ? f.qualname : Const(f.code->co_qualname);
       }
       if (strcmp(text, "__code__") == 0) return Const(reinterpret_cast<PyObject*>(f.code));
-      if (strcmp(text, "__defaults__") == 0 && !object->HasAttributeWrite(name)) return f.defaults != nullptr ? f.defaults : None();
-      if (strcmp(text, "__kwdefaults__") == 0 && !object->HasAttributeWrite(name)) return f.kwdefaults != nullptr ? f.kwdefaults : None();
+      if (strcmp(text, "__defaults__") == 0 && !object->HasAttributeWrite(name))
+        return f.defaults != nullptr ? f.defaults : None();
+      if (strcmp(text, "__kwdefaults__") == 0 && !object->HasAttributeWrite(name))
+        return f.kwdefaults != nullptr ? f.kwdefaults : None();
       if (strcmp(text, "__doc__") == 0 || strcmp(text, "__module__") == 0) {
         bool deleted;
         if (Var w = object->FindAttribute(name, &deleted)) return w;
@@ -193,8 +212,9 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
       bool deleted;
       if (Var w = object->FindAttribute(name, &deleted)) return w;
     } else if (object->kind == VariableKind::kObject && PyFunction_Check(object->value.get()) &&
-               (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 || strcmp(text, "__code__") == 0 ||
-                strcmp(text, "__doc__") == 0 || strcmp(text, "__module__") == 0)) {
+               (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 ||
+                strcmp(text, "__code__") == 0 || strcmp(text, "__doc__") == 0 ||
+                strcmp(text, "__module__") == 0)) {
       bool deleted;
       if (Var w = object->FindAttribute(name, &deleted)) return w;
       PyRef value = PyRef::Steal(PyObject_GenericGetAttr(object->value.get(), name));
@@ -204,16 +224,19 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
       bool deleted;
       if (Var w = object->FindAttribute(name, &deleted)) return w;
       if (strcmp(text, "args") == 0 && object->kind == VariableKind::kNew) return NewTuple(object->items);
-      if (strcmp(text, "__context__") == 0 && object->kind == VariableKind::kNew) return object->context != nullptr ? object->context : None();
+      if (strcmp(text, "__context__") == 0 && object->kind == VariableKind::kNew)
+        return object->context != nullptr ? object->context : None();
       if (strcmp(text, "__cause__") == 0 && object->kind == VariableKind::kNew) return None();
       if (strcmp(text, "__suppress_context__") == 0 && object->kind == VariableKind::kNew) return Bool(false);
     }
-    return Break(std::string("attribute '") + text + "' of '" + type->tp_name + "' is kept by the interpreter",
-                 "the tracer has no model of this attribute");
+    return Break(
+        std::string("attribute '") + text + "' of '" + type->tp_name + "' is kept by the interpreter",
+        "the tracer has no model of this attribute");
   }
   if (kind->tp_descr_get == nullptr) return Fixed(descriptor);
   if (strcmp(kind->tp_name, "_collections._tuplegetter") == 0 && object != nullptr) {
-    PyRef parts = PyRef::Steal(PyObject_CallMethod(descriptor, "__reduce__", nullptr));   // (type, (index, doc))
+    PyRef parts =
+        PyRef::Steal(PyObject_CallMethod(descriptor, "__reduce__", nullptr));  // (type, (index, doc))
     if (!parts) return RaiseFromPython();
     PyObject* index = PyTuple_GET_ITEM(PyTuple_GET_ITEM(parts.get(), 1), 0);
     keep_alive_.push_back(PyRef::Borrow(index));
@@ -230,7 +253,8 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     Var d = Look(Lazy(descriptor, sources_.Intern(std::move(s))));
     return Call(Fixed(getter), {d, instance, Fixed(reinterpret_cast<PyObject*>(type))});
   }
-  return Break(std::string("descriptor of type ") + kind->tp_name + " on '" + type->tp_name + "." + PyUnicode_AsUTF8(name) + "'",
+  return Break(std::string("descriptor of type ") + kind->tp_name + " on '" + type->tp_name + "." +
+                   PyUnicode_AsUTF8(name) + "'",
                "the tracer has no model of this descriptor");
 }
 
@@ -245,7 +269,8 @@ Var Trace::AttributeValue(PyObject* found, PyTypeObject* type, PyObject* name) {
   return Lazy(found, sources_.Intern(std::move(s)));
 }
 
-// The instance's own attribute: written ones first, then the real dict. *out null: absent. `shadowable`: absence must be guarded.
+// The instance's own attribute: written ones first, then the real dict. *out null: absent. `shadowable`:
+// absence must be guarded.
 bool Trace::InstanceLookup(Var o, PyObject* name, bool guard_absence, Var* out) {
   *out = nullptr;
   bool deleted;
@@ -254,7 +279,8 @@ bool Trace::InstanceLookup(Var o, PyObject* name, bool guard_absence, Var* out) 
     *out = written;
     return true;
   }
-  if (deleted || (o->kind != VariableKind::kObject && o->kind != VariableKind::kTensor) || !o->value) return true;
+  if (deleted || (o->kind != VariableKind::kObject && o->kind != VariableKind::kTensor) || !o->value)
+    return true;
   PyObject* dict = InstanceDict(o->value.get());
   if (dict == nullptr) return true;
   if (!PyModule_Check(o->value.get())) {
@@ -276,7 +302,7 @@ bool Trace::InstanceLookup(Var o, PyObject* name, bool guard_absence, Var* out) 
   if (value != nullptr) {
     PyObject* hook = TypeLookup(o->type, TB_NAME("__getattribute__"), false);
     PyObject* shadowing = PyModule_Check(o->value.get()) ? nullptr : TypeLookup(o->type, name, false);
-    if (shadowing != nullptr && IsDataDescriptor(shadowing)) {   // reached through __dict__ only
+    if (shadowing != nullptr && IsDataDescriptor(shadowing)) {  // reached through __dict__ only
       Source d(SourceKind::kAttribute, 2);
       d.object = ObjectOf(TB_NAME("__dict__"));
       d.operands = {o->source};
@@ -307,7 +333,8 @@ bool Trace::InstanceLookup(Var o, PyObject* name, bool guard_absence, Var* out) 
 Var Trace::ObjectDict(Var object) {
   object = Look(object);
   if (object->kind == VariableKind::kObject) {
-    PyObject* dict = PyModule_Check(object->value.get()) ? PyModule_GetDict(object->value.get()) : InstanceDict(object->value.get());
+    PyObject* dict = PyModule_Check(object->value.get()) ? PyModule_GetDict(object->value.get())
+                                                         : InstanceDict(object->value.get());
     if (PyModule_Check(object->value.get())) return Fixed(dict);
     if (dict != nullptr) {
       dict_owner_[dict] = object;
@@ -317,7 +344,8 @@ Var Trace::ObjectDict(Var object) {
       s.name = "__dict__";
       Var v = Look(Lazy(dict, sources_.Intern(std::move(s))));
       if (v->dict_of == nullptr) {
-        if (v->shadow || !v->delta.empty()) return Break("the __dict__ of an object was changed as a dict before its attributes are used");
+        if (v->shadow || !v->delta.empty())
+          return Break("the __dict__ of an object was changed as a dict before its attributes are used");
         v->dict_of = object;
       }
       return v;
@@ -336,8 +364,10 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
       PyObject* dict_object = PyModule_GetDict(o->value.get());
       PyObject* owner = PyDict_GetItemWithError(dict_object, TB_NAME("__name__"));
       PyObject* own = PyDict_GetItemWithError(dict_object, name);
-      if (owner != nullptr && PyUnicode_Check(owner) && strncmp(PyUnicode_AsUTF8(owner), "thirdbook", 9) == 0 && own != nullptr &&
-          (PyFunction_Check(own) || PyType_Check(own) || PyModule_Check(own) || PyCFunction_Check(own) || IsOpFunction(own))) {
+      if (owner != nullptr && PyUnicode_Check(owner) &&
+          strncmp(PyUnicode_AsUTF8(owner), "thirdbook", 9) == 0 && own != nullptr &&
+          (PyFunction_Check(own) || PyType_Check(own) || PyModule_Check(own) || PyCFunction_Check(own) ||
+           IsOpFunction(own))) {
         return Fixed(own);
       }
       Var dict = Fixed(dict_object);
@@ -356,9 +386,11 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
     auto it = known_.find(PyTuple_GET_ITEM(type->tp_mro, i));
     bool deleted = false;
     if (it != known_.end()) class_write = it->second->FindAttribute(name, &deleted);
-    if (deleted) return Break("a class attribute that was deleted in this call is looked up through an instance");
+    if (deleted)
+      return Break("a class attribute that was deleted in this call is looked up through an instance");
     if (it != known_.end() && class_write != nullptr) break;
-    PyRef dict = PyRef::Steal(PyType_GetDict(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i))));
+    PyRef dict =
+        PyRef::Steal(PyType_GetDict(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i))));
     if (dict && PyDict_Contains(dict.get(), name) == 1) break;
   }
   if (class_write == nullptr && found != nullptr && IsDataDescriptor(found)) {
@@ -368,13 +400,15 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
   Var own;
   if (!InstanceLookup(o, name, true, &own)) return nullptr;
   if (own != nullptr) {
-    if (found == nullptr || !IsPlainData(found)) TypeLookup(type, name, true);   // no data descriptor came in between
+    if (found == nullptr || !IsPlainData(found))
+      TypeLookup(type, name, true);  // no data descriptor came in between
     return own;
   }
   if (class_write != nullptr) {
     Var w = Look(class_write);
     if (w->type == &PyFunction_Type) return NewMethod(w, o);
-    if (w->type->tp_descr_get != nullptr) return Break("a descriptor stored on a class in this call is used through an instance");
+    if (w->type->tp_descr_get != nullptr)
+      return Break("a descriptor stored on a class in this call is used through an instance");
     return w;
   }
   if (found != nullptr) {
@@ -383,13 +417,15 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
     return BindDescriptor(found, o, type, name);
   }
   TypeLookup(type, name, true);
-  std::string message = std::string("'") + type->tp_name + "' object has no attribute '" + PyUnicode_AsUTF8(name) + "'";
+  std::string message =
+      std::string("'") + type->tp_name + "' object has no attribute '" + PyUnicode_AsUTF8(name) + "'";
   if (PyModule_Check(o->value ? o->value.get() : Py_None)) {
     // module-level __getattr__
     PyObject* dict = PyModule_GetDict(o->value.get());
     PyObject* hook = PyDict_GetItemWithError(dict, TB_NAME("__getattr__"));
     if (hook != nullptr && PyFunction_Check(hook)) return Call(Fixed(hook), {Const(name)});
-    message = std::string("module '") + PyModule_GetName(o->value.get()) + "' has no attribute '" + PyUnicode_AsUTF8(name) + "'";
+    message = std::string("module '") + PyModule_GetName(o->value.get()) + "' has no attribute '" +
+              PyUnicode_AsUTF8(name) + "'";
     PyErr_Clear();
   }
   RaiseNew(PyExc_AttributeError, message);
@@ -406,20 +442,22 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
   if (meta_found != nullptr && IsDataDescriptor(meta_found)) {
     const char* text = PyUnicode_AsUTF8(name);
     if (Py_TYPE(meta_found) == &PyProperty_Type) return BindDescriptor(meta_found, type_var, meta, name);
-    if (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 || strcmp(text, "__module__") == 0 ||
-        strcmp(text, "__mro__") == 0 || strcmp(text, "__bases__") == 0 || strcmp(text, "__base__") == 0 || strcmp(text, "__doc__") == 0 ||
-        strcmp(text, "__class__") == 0) {
+    if (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 ||
+        strcmp(text, "__module__") == 0 || strcmp(text, "__mro__") == 0 || strcmp(text, "__bases__") == 0 ||
+        strcmp(text, "__base__") == 0 || strcmp(text, "__doc__") == 0 || strcmp(text, "__class__") == 0) {
       if (type_var->HasAttributeWrite(name)) return Break("a class's own attribute was written in this call");
       PyRef value = PyRef::Steal(PyObject_GetAttr(type_var->value.get(), name));
       if (!value) return RaiseFromPython();
       if (PyTuple_CheckExact(value.get())) {
         std::vector<Var> items;
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value.get()); i++) items.push_back(Fixed(PyTuple_GET_ITEM(value.get(), i)));
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value.get()); i++)
+          items.push_back(Fixed(PyTuple_GET_ITEM(value.get(), i)));
         return NewTuple(std::move(items));
       }
       return Fixed(value.get());
     }
-    return Break(std::string("attribute '") + text + "' of class " + type->tp_name, "kept by the interpreter");
+    return Break(std::string("attribute '") + text + "' of class " + type->tp_name,
+                 "kept by the interpreter");
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
     PyTypeObject* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
@@ -428,7 +466,8 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
       bool deleted;
       if (Var w = it->second->FindAttribute(name, &deleted)) {
         w = Look(w);
-        if (w->kind == VariableKind::kNew && w->type->tp_descr_get != nullptr && w->type != &PyFunction_Type) {
+        if (w->kind == VariableKind::kNew && w->type->tp_descr_get != nullptr &&
+            w->type != &PyFunction_Type) {
           return Break("a descriptor stored on a class in this call is looked up");
         }
         return w;
@@ -445,7 +484,8 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
   }
   TypeLookup(type, name, true);
   if (meta_found != nullptr) return BindDescriptor(meta_found, type_var, meta, name);
-  RaiseNew(PyExc_AttributeError, std::string("type object '") + type->tp_name + "' has no attribute '" + PyUnicode_AsUTF8(name) + "'");
+  RaiseNew(PyExc_AttributeError, std::string("type object '") + type->tp_name + "' has no attribute '" +
+                                     PyUnicode_AsUTF8(name) + "'");
   raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("name")), Const(name));
   raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("obj")), type_var);
   return nullptr;
@@ -456,7 +496,8 @@ Var Trace::GetAttr(Var o, PyObject* name) {
   keep_alive_.push_back(PyRef::Borrow(name));
   if (o->kind == VariableKind::kNull) return Break("internal: attribute of NULL");
   if (o->kind == VariableKind::kTensor) return TensorGetAttr(o, name);
-  if (o->type == &PySuper_Type && o->kind == VariableKind::kNew) return SuperGetAttr(o->items[0], o->items[1], name);
+  if (o->type == &PySuper_Type && o->kind == VariableKind::kNew)
+    return SuperGetAttr(o->items[0], o->items[1], name);
   if (o->kind == VariableKind::kObject && PyType_Check(o->value.get())) {
     PyObject* hook = TypeLookup(o->type, TB_NAME("__getattribute__"), true);
     if (hook != nullptr && PyFunction_Check(hook)) return Call(Fixed(hook), {o, Const(name)});
@@ -481,12 +522,14 @@ Var Trace::GetAttr(Var o, PyObject* name) {
     if (strcmp(text, "stop") == 0) return o->items[1];
     if (strcmp(text, "step") == 0) return o->items[2];
   }
-  if (o->type == &PyCell_Type && PyUnicode_Compare(name, TB_NAME("cell_contents")) == 0) return CellContents(o, name);
+  if (o->type == &PyCell_Type && PyUnicode_Compare(name, TB_NAME("cell_contents")) == 0)
+    return CellContents(o, name);
   PyObject* hook = TypeLookup(o->type, TB_NAME("__getattribute__"), true);
   Var v;
   if (hook != nullptr && PyFunction_Check(hook)) {
     v = Call(Fixed(hook), {o, Const(name)});
-  } else if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type && o->type->tp_getattro != PyObject_GenericGetAttr &&
+  } else if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type &&
+             o->type->tp_getattro != PyObject_GenericGetAttr &&
              reinterpret_cast<PyDescrObject*>(hook)->d_type->tp_getattro != PyObject_GenericGetAttr &&
              reinterpret_cast<PyDescrObject*>(hook)->d_type != &PyModule_Type) {
     return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " + o->type->tp_name,
@@ -507,10 +550,12 @@ Var Trace::GetAttr(Var o, PyObject* name) {
 Var Trace::SuperGetAttr(Var cls, Var self, PyObject* name) {
   cls = Look(cls);
   self = Look(self);
-  if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get())) return Break("super() of something that is not a class");
+  if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get()))
+    return Break("super() of something that is not a class");
   keep_alive_.push_back(PyRef::Borrow(name));
   bool self_is_class = self->kind == VariableKind::kObject && PyType_Check(self->value.get()) &&
-                       PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self->value.get()), reinterpret_cast<PyTypeObject*>(cls->value.get())) != 0;
+                       PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self->value.get()),
+                                        reinterpret_cast<PyTypeObject*>(cls->value.get())) != 0;
   PyTypeObject* start = self_is_class ? reinterpret_cast<PyTypeObject*>(self->value.get()) : self->type;
   PyObject* mro = start->tp_mro;
   Py_ssize_t i = 0, n = PyTuple_GET_SIZE(mro);
@@ -522,27 +567,32 @@ Var Trace::SuperGetAttr(Var cls, Var self, PyObject* name) {
     PyObject* found = dict ? PyDict_GetItemWithError(dict.get(), name) : nullptr;
     PyErr_Clear();
     auto it = known_.find(reinterpret_cast<PyObject*>(base));
-    if (it != known_.end() && it->second->HasAttributeWrite(name)) return Break("super() finds a class attribute that was written in this call");
+    if (it != known_.end() && it->second->HasAttributeWrite(name))
+      return Break("super() finds a class attribute that was written in this call");
     if (found == nullptr) continue;
     TypeLookup(base, name, true);
     if (IsPlainData(found)) return AttributeValue(found, base, name);
     return BindDescriptor(found, self_is_class ? nullptr : self, start, name);
   }
-  return RaiseNew(PyExc_AttributeError, std::string("'super' object has no attribute '") + PyUnicode_AsUTF8(name) + "'");
+  return RaiseNew(PyExc_AttributeError,
+                  std::string("'super' object has no attribute '") + PyUnicode_AsUTF8(name) + "'");
 }
 
-// ---- writing --------------------------------------------------------------------------------------------------------------
+// ---- writing
+// --------------------------------------------------------------------------------------------------------------
 
 bool Trace::SetAttr(Var o, PyObject* name, Var value) {
   o = Look(o);
   keep_alive_.push_back(PyRef::Borrow(name));
   const char* hook_name = value != nullptr ? "__setattr__" : "__delattr__";
-  PyObject* hook = TypeLookup(o->type, value != nullptr ? TB_NAME("__setattr__") : TB_NAME("__delattr__"), true);
+  PyObject* hook =
+      TypeLookup(o->type, value != nullptr ? TB_NAME("__setattr__") : TB_NAME("__delattr__"), true);
   (void)hook_name;
   if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type) {
     PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(hook)->d_type;
     if (owner->tp_setattro != PyObject_GenericSetAttr && owner != &PyType_Type && owner != &PyModule_Type) {
-      Break(std::string("an attribute of a ") + o->type->tp_name + " is set", "this built-in type has attribute access of its own");
+      Break(std::string("an attribute of a ") + o->type->tp_name + " is set",
+            "this built-in type has attribute access of its own");
       return false;
     }
   }
@@ -562,15 +612,18 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       NoteAttribute(o, name, value);
       return true;
     }
-    Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a tensor is set", "only plain attributes of input tensors are modelled");
+    Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a tensor is set",
+          "only plain attributes of input tensors are modelled");
     return false;
   }
   if (o->kind == VariableKind::kConst || o->kind == VariableKind::kScalar) {
-    Break(std::string("attribute assignment on '") + type->tp_name + "'", "built-in values have no attributes to set");
+    Break(std::string("attribute assignment on '") + type->tp_name + "'",
+          "built-in values have no attributes to set");
     return false;
   }
   if (o->kind == VariableKind::kObject && PyModule_CheckExact(o->value.get())) {
-    if (PyUnicode_Compare(name, TB_NAME("__dict__")) == 0 || PyUnicode_Compare(name, TB_NAME("__class__")) == 0) {
+    if (PyUnicode_Compare(name, TB_NAME("__dict__")) == 0 ||
+        PyUnicode_Compare(name, TB_NAME("__class__")) == 0) {
       Break("a special attribute of a module is set");
       return false;
     }
@@ -585,7 +638,8 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
   }
   bool is_class = o->kind == VariableKind::kObject && PyType_Check(o->value.get());
   if (is_class && IsImmutableType(reinterpret_cast<PyTypeObject*>(o->value.get()))) {
-    Break(std::string("attribute assignment on built-in class ") + reinterpret_cast<PyTypeObject*>(o->value.get())->tp_name);
+    Break(std::string("attribute assignment on built-in class ") +
+          reinterpret_cast<PyTypeObject*>(o->value.get())->tp_name);
     return false;
   }
   PyObject* found = TypeLookup(type, name, true);
@@ -594,7 +648,8 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       PyRef setter = PyRef::Steal(PyObject_GetAttrString(found, value != nullptr ? "fset" : "fdel"));
       if (!setter || setter.get() == Py_None) {
         PyErr_Clear();
-        RaiseNew(PyExc_AttributeError, std::string("property '") + PyUnicode_AsUTF8(name) + "' of '" + type->tp_name + "' object has no " +
+        RaiseNew(PyExc_AttributeError, std::string("property '") + PyUnicode_AsUTF8(name) + "' of '" +
+                                           type->tp_name + "' object has no " +
                                            (value != nullptr ? "setter" : "deleter"));
         return false;
       }
@@ -602,7 +657,8 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       if (value != nullptr) args.push_back(value);
       return Call(Fixed(setter.get()), args) != nullptr;
     }
-    if (Py_TYPE(found) == &PyMemberDescr_Type && !is_class && o->type != &PyFunction_Type && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+    if (Py_TYPE(found) == &PyMemberDescr_Type && !is_class && o->type != &PyFunction_Type &&
+        PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
       if (value == nullptr) {
         Break("a slot is deleted");
         return false;
@@ -610,7 +666,8 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       NoteAttribute(o, name, value);
       return true;
     }
-    PyObject* set = TypeLookup(Py_TYPE(found), value != nullptr ? TB_NAME("__set__") : TB_NAME("__delete__"), true);
+    PyObject* set =
+        TypeLookup(Py_TYPE(found), value != nullptr ? TB_NAME("__set__") : TB_NAME("__delete__"), true);
     if (set != nullptr && PyFunction_Check(set)) {
       Source s{SourceKind::kTypeAttribute};
       s.object = ObjectOf(name);
@@ -622,9 +679,11 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       return Call(Fixed(set), args) != nullptr;
     }
     const char* text = PyUnicode_AsUTF8(name);
-    bool function_name = type == &PyFunction_Type && (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 ||
-                                                      strcmp(text, "__doc__") == 0 || strcmp(text, "__module__") == 0);
-    bool exception_fact = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0 && o->kind == VariableKind::kNew &&
+    bool function_name =
+        type == &PyFunction_Type && (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 ||
+                                     strcmp(text, "__doc__") == 0 || strcmp(text, "__module__") == 0);
+    bool exception_fact = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0 &&
+                          o->kind == VariableKind::kNew &&
                           (strcmp(text, "__cause__") == 0 || strcmp(text, "__suppress_context__") == 0);
     if (value != nullptr && strcmp(text, "args") == 0 && o->kind == VariableKind::kNew &&
         PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0) {
@@ -637,12 +696,13 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       NoteAttribute(o, name, value);
       return true;
     }
-    Break(std::string("assignment to '") + PyUnicode_AsUTF8(name) + "' of '" + type->tp_name + "'", "kept by the interpreter");
+    Break(std::string("assignment to '") + PyUnicode_AsUTF8(name) + "' of '" + type->tp_name + "'",
+          "kept by the interpreter");
     return false;
   }
   // A plain attribute.
-  bool has_dict = is_class || PyModule_Check(o->value ? o->value.get() : Py_None) || type->tp_dictoffset != 0 ||
-                  PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT);
+  bool has_dict = is_class || PyModule_Check(o->value ? o->value.get() : Py_None) ||
+                  type->tp_dictoffset != 0 || PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT);
   if (!has_dict) {
     Break(std::string("attribute assignment on '") + type->tp_name + "'", "its instances have no __dict__");
     return false;
@@ -672,12 +732,13 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       return false;
     }
     if (own == nullptr) {
-      RaiseNew(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" + PyUnicode_AsUTF8(name) + "'");
+      RaiseNew(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" +
+                                         PyUnicode_AsUTF8(name) + "'");
       raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("name")), Const(name));
       raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("obj")), o);
       return false;
     }
-    if (own->kind == VariableKind::kLazy) Look(own);   // it must be there at replay too
+    if (own->kind == VariableKind::kLazy) Look(own);  // it must be there at replay too
   }
   NoteAttribute(o, name, value);
   return true;

@@ -1,7 +1,8 @@
 // Built-in functions and types that the tracer knows. See builtins.h.
 //
-// In: the callable object and its arguments. Out: a variable; *handled says whether this file knows the callable. Invariant: only callables of the tables
-// below ever run during tracing, and those change nothing outside of shadows.
+// In: the callable object and its arguments. Out: a variable; *handled says whether this file knows the
+// callable. Invariant: only callables of the tables below ever run during tracing, and those change nothing
+// outside of shadows.
 #include "interpret/builtins.h"
 
 #include <unordered_map>
@@ -14,17 +15,24 @@ namespace {
 
 struct NameList {
   const char* module;
-  const char* names;   // blank-separated
+  const char* names;  // blank-separated
 };
 
 const NameList kProtocolNames[] = {
-    {"builtins", "all any sum min max sorted enumerate zip map filter reversed list tuple set frozenset dict divmod pow abs round"},
-    {"itertools", "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse groupby islice "
-                  "pairwise permutations product repeat starmap takewhile tee zip_longest"},
+    {"builtins",
+     "all any sum min max sorted enumerate zip map filter reversed list tuple set frozenset dict divmod pow "
+     "abs round"},
+    {"itertools",
+     "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile "
+     "filterfalse groupby islice "
+     "pairwise permutations product repeat starmap takewhile tee zip_longest"},
     {"_functools", "reduce cmp_to_key"},
-    {"_operator", "lt le eq ne ge gt not_ truth is_ is_not abs add and_ floordiv index inv invert lshift mod mul matmul neg or_ pos pow rshift sub "
-                  "truediv xor concat contains countOf delitem getitem indexOf setitem iadd iand iconcat ifloordiv ilshift imod imul imatmul ior "
-                  "ipow irshift isub itruediv ixor"},
+    {"_operator",
+     "lt le eq ne ge gt not_ truth is_ is_not abs add and_ floordiv index inv invert lshift mod mul matmul "
+     "neg or_ pos pow rshift sub "
+     "truediv xor concat contains countOf delitem getitem indexOf setitem iadd iand iconcat ifloordiv "
+     "ilshift imod imul imatmul ior "
+     "ipow irshift isub itruediv ixor"},
     {"_collections", "deque OrderedDict defaultdict _count_elements"},
     {"_bisect", "bisect_left bisect_right"},
     {"math", "prod fsum sumprod dist hypot"},
@@ -34,14 +42,20 @@ const NameList kMutatingNames[] = {
     {"_heapq", "heappush heappop heapify heapreplace heappushpop"},
     {"_bisect", "insort_left insort_right"},
     {"_collections", "_count_elements"},
-    {"_operator", "setitem delitem iadd iand iconcat ifloordiv ilshift imod imul imatmul ior ipow irshift isub itruediv ixor"},
+    {"_operator",
+     "setitem delitem iadd iand iconcat ifloordiv ilshift imod imul imatmul ior ipow irshift isub itruediv "
+     "ixor"},
 };
 
 const NameList kPureNames[] = {
-    {"builtins", "chr ord bin hex oct ascii abs divmod pow round int float str bool bytes complex range len hash"},
-    {"math", "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees erf erfc exp exp2 expm1 fabs factorial floor fma fmod "
-             "frexp gamma gcd isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p log2 modf nextafter perm pow radians "
-             "remainder sin sinh sqrt tan tanh trunc ulp isclose"},
+    {"builtins",
+     "chr ord bin hex oct ascii abs divmod pow round int float str bool bytes complex range len hash"},
+    {"math",
+     "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees erf erfc exp exp2 "
+     "expm1 fabs factorial floor fma fmod "
+     "frexp gamma gcd isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p log2 modf nextafter perm "
+     "pow radians "
+     "remainder sin sinh sqrt tan tanh trunc ulp isclose"},
     {"_json", "encode_basestring encode_basestring_ascii"},
     {"_struct", "pack unpack calcsize"},
     {"_sre", "unicode_iscased unicode_tolower ascii_iscased ascii_tolower"},
@@ -73,15 +87,49 @@ void Fill(const NameList* lists, size_t count, BuiltinClass which) {
         PyErr_Clear();
         continue;
       }
-      Classes()[object] = which;   // kept for good
+      Classes()[object] = which;  // kept for good
     }
   }
 }
 
 enum class Known : int {
-  kNone, kIsInstance, kIsSubclass, kLen, kGetAttr, kSetAttr, kDelAttr, kHasAttr, kIter, kNext, kRepr, kFormat, kPrint, kWarn, kCallable, kHash, kVars,
-  kGlobals, kGraphBreak, kIsCompiling, kId, kType, kStr, kBool, kInt, kFloat, kSlice, kSuper, kObject, kBytes, kRange, kStaticMethod, kImport,
-  kAbs, kIsGradEnabled, kSetGradEnabled, kTensor
+  kNone,
+  kIsInstance,
+  kIsSubclass,
+  kLen,
+  kGetAttr,
+  kSetAttr,
+  kDelAttr,
+  kHasAttr,
+  kIter,
+  kNext,
+  kRepr,
+  kFormat,
+  kPrint,
+  kWarn,
+  kCallable,
+  kHash,
+  kVars,
+  kGlobals,
+  kGraphBreak,
+  kIsCompiling,
+  kId,
+  kType,
+  kStr,
+  kBool,
+  kInt,
+  kFloat,
+  kSlice,
+  kSuper,
+  kObject,
+  kBytes,
+  kRange,
+  kStaticMethod,
+  kImport,
+  kAbs,
+  kIsGradEnabled,
+  kSetGradEnabled,
+  kTensor
 };
 
 std::unordered_map<PyObject*, Known>& KnownTable() {
@@ -107,13 +155,34 @@ bool InitBuiltinTables() {
   Fill(kMutatingNames, std::size(kMutatingNames), BuiltinClass::kMutatesFirst);
   PyRef builtins = PyRef::Steal(PyImport_ImportModule("builtins"));
   if (!builtins) return false;
-  const std::pair<const char*, Known> rows[] = {
-      {"isinstance", Known::kIsInstance}, {"issubclass", Known::kIsSubclass}, {"len", Known::kLen}, {"getattr", Known::kGetAttr},
-      {"setattr", Known::kSetAttr}, {"delattr", Known::kDelAttr}, {"hasattr", Known::kHasAttr}, {"iter", Known::kIter}, {"next", Known::kNext},
-      {"repr", Known::kRepr}, {"format", Known::kFormat}, {"print", Known::kPrint}, {"callable", Known::kCallable}, {"hash", Known::kHash},
-      {"vars", Known::kVars}, {"globals", Known::kGlobals}, {"id", Known::kId}, {"type", Known::kType}, {"str", Known::kStr},
-      {"bool", Known::kBool}, {"int", Known::kInt}, {"float", Known::kFloat}, {"slice", Known::kSlice}, {"super", Known::kSuper},
-      {"object", Known::kObject}, {"bytes", Known::kBytes}, {"range", Known::kRange}, {"abs", Known::kAbs}};
+  const std::pair<const char*, Known> rows[] = {{"isinstance", Known::kIsInstance},
+                                                {"issubclass", Known::kIsSubclass},
+                                                {"len", Known::kLen},
+                                                {"getattr", Known::kGetAttr},
+                                                {"setattr", Known::kSetAttr},
+                                                {"delattr", Known::kDelAttr},
+                                                {"hasattr", Known::kHasAttr},
+                                                {"iter", Known::kIter},
+                                                {"next", Known::kNext},
+                                                {"repr", Known::kRepr},
+                                                {"format", Known::kFormat},
+                                                {"print", Known::kPrint},
+                                                {"callable", Known::kCallable},
+                                                {"hash", Known::kHash},
+                                                {"vars", Known::kVars},
+                                                {"globals", Known::kGlobals},
+                                                {"id", Known::kId},
+                                                {"type", Known::kType},
+                                                {"str", Known::kStr},
+                                                {"bool", Known::kBool},
+                                                {"int", Known::kInt},
+                                                {"float", Known::kFloat},
+                                                {"slice", Known::kSlice},
+                                                {"super", Known::kSuper},
+                                                {"object", Known::kObject},
+                                                {"bytes", Known::kBytes},
+                                                {"range", Known::kRange},
+                                                {"abs", Known::kAbs}};
   for (const auto& [name, known] : rows) Know(builtins.get(), name, known);
   PyRef core = PyRef::Steal(PyImport_ImportModule("thirdbook._core"));
   if (core) {
@@ -136,8 +205,9 @@ BuiltinClass ClassOf(PyObject* callable) {
 
 bool ResultTypeIsFixed(PyObject* callable, PyTypeObject* result) {
   if (result == &PyFloat_Type || result == &PyUnicode_Type || result == &PyBool_Type) {
-    return !(PyCFunction_Check(callable) && (strcmp(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, "pow") == 0 ||
-                                             strcmp(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, "abs") == 0));
+    return !(PyCFunction_Check(callable) &&
+             (strcmp(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, "pow") == 0 ||
+              strcmp(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, "abs") == 0));
   }
   return PyCFunction_Check(callable) || Py_TYPE(callable) == &PyMethodDescr_Type || PyType_Check(callable);
 }
@@ -220,7 +290,9 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       }
       if (n == 2) return args[1];
       std::vector<Var> stop_args;
-      if (it_var->generator != nullptr && generator_result_ != nullptr && !Look(generator_result_)->IsConst(Py_None)) stop_args.push_back(generator_result_);
+      if (it_var->generator != nullptr && generator_result_ != nullptr &&
+          !Look(generator_result_)->IsConst(Py_None))
+        stop_args.push_back(generator_result_);
       return Raise(MakeException(PyExc_StopIteration, stop_args));
     }
     case Known::kRepr:
@@ -252,8 +324,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       for (size_t i = n; i < args.size(); i++) {
         PyObject* key = PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - n));
         Var value = Look(args[i]);
-        if (strcmp(PyUnicode_AsUTF8(key), "file") == 0 && !value->IsConst(Py_None) &&
-            !IsTextStream(value)) {
+        if (strcmp(PyUnicode_AsUTF8(key), "file") == 0 && !value->IsConst(Py_None) && !IsTextStream(value)) {
           return Break("print() to a file object", "only standard streams are modelled");
         }
         kwargs.emplace_back(PyRef::Borrow(key), value);
@@ -271,7 +342,8 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
     case Known::kHash: {
       if (!plain || n != 1) break;
       Var v = Look(args[0]);
-      if (v->kind == VariableKind::kConst || v->kind == VariableKind::kScalar) return CallPure(o, args, nullptr, true);
+      if (v->kind == VariableKind::kConst || v->kind == VariableKind::kScalar)
+        return CallPure(o, args, nullptr, true);
       static PyObject* hash_name = PyUnicode_InternFromString("__hash__");
       PyObject* hash_method = TypeLookup(v->type, hash_name, true);
       if (hash_method != nullptr && PyFunction_Check(hash_method)) {
@@ -282,7 +354,8 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       }
       PyRef shadow = PyRef::Steal(ElementShadow(v));
       if (!shadow) return RaiseFromPython();
-      if (v->kind == VariableKind::kNew && v->type->tp_hash == PyBaseObject_Type.tp_hash) return Break("hash() of a new object", "it is made of its address");
+      if (v->kind == VariableKind::kNew && v->type->tp_hash == PyBaseObject_Type.tp_hash)
+        return Break("hash() of a new object", "it is made of its address");
       Py_hash_t hash = PyObject_Hash(shadow.get());
       if (hash == -1 && PyErr_Occurred() != nullptr) return RaiseFromPython();
       return ConstSteal(PyLong_FromSsize_t(hash));
@@ -296,11 +369,10 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       if (plain && n == 0) return current_frame()->globals;
       break;
     case Known::kGraphBreak:
-      return Break("graph_break() is called", "the program asks for a break here", "without the call the graph goes on");
+      return Break("graph_break() is called", "the program asks for a break here",
+                   "without the call the graph goes on");
     case Known::kIsCompiling: return Bool(true);
-    case Known::kIsGradEnabled:
-      uses_global_state_ = true;
-      return Bool(grad_);
+    case Known::kIsGradEnabled: uses_global_state_ = true; return Bool(grad_);
     case Known::kSetGradEnabled: {
       if (!plain || n != 1) break;
       PyObject* flag = ConstValue(args[0]);
@@ -336,9 +408,11 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       return NewTensor(graph_.AddConstant(AsTensor(made.get()), false));
     }
     case Known::kType: {
-      if (!plain || n != 1) return Break("a class is made with type(name, bases, dict)", "classes are made by CPython");
+      if (!plain || n != 1)
+        return Break("a class is made with type(name, bases, dict)", "classes are made by CPython");
       Var v = Look(args[0]);
-      if (v->kind == VariableKind::kTensor && v->value) return Fixed(reinterpret_cast<PyObject*>(Py_TYPE(v->value.get())));
+      if (v->kind == VariableKind::kTensor && v->value)
+        return Fixed(reinterpret_cast<PyObject*>(Py_TYPE(v->value.get())));
       if (v->kind == VariableKind::kTensor) return Fixed(reinterpret_cast<PyObject*>(TensorType));
       return Fixed(reinterpret_cast<PyObject*>(v->type));
     }
@@ -417,15 +491,16 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       if (constants) return CallPure(o, args, kwnames, true);
       for (Var a : args) {
         if (Look(a)->kind == VariableKind::kTensor) {
-          return Break(std::string("a tensor is given to the built-in function ") + Describe(callable) + "()", "its value is needed at once",
-                       "use the tensor library's function of that name");
+          return Break(std::string("a tensor is given to the built-in function ") + Describe(callable) + "()",
+                       "its value is needed at once", "use the tensor library's function of that name");
         }
       }
       for (Var a : args) {
         Var v = Look(a);
-        if (!IsNumberLike(v) && TryConst(v) == nullptr && !IsContainer(v) && PyType_IsSubtype(v->type, &PyTuple_Type) == 0 &&
-            !(v->kind == VariableKind::kNew && v->value)) {
-          return Break(std::string("the built-in function ") + Describe(callable) + "() is called on a '" + v->type->tp_name + "'");
+        if (!IsNumberLike(v) && TryConst(v) == nullptr && !IsContainer(v) &&
+            PyType_IsSubtype(v->type, &PyTuple_Type) == 0 && !(v->kind == VariableKind::kNew && v->value)) {
+          return Break(std::string("the built-in function ") + Describe(callable) + "() is called on a '" +
+                       v->type->tp_name + "'");
         }
       }
       return CallReal(o, args, kwnames);
@@ -435,17 +510,21 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
         // These ask for special methods of their own.
         const char* name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
         Var first = Look(args[0]);
-        if ((strcmp(name, "round") == 0 || strcmp(name, "divmod") == 0 || strcmp(name, "pow") == 0 || strcmp(name, "index") == 0) &&
+        if ((strcmp(name, "round") == 0 || strcmp(name, "divmod") == 0 || strcmp(name, "pow") == 0 ||
+             strcmp(name, "index") == 0) &&
             !IsNumberLike(first)) {
-          return Break(std::string("the built-in function ") + name + "() is called on a '" + first->type->tp_name + "'");
+          return Break(std::string("the built-in function ") + name + "() is called on a '" +
+                       first->type->tp_name + "'");
         }
       }
       Var v = CallReal(o, args, kwnames);
-      if (v != nullptr && v->kind == VariableKind::kNew && v->value && PyIter_Check(v->value.get()) && v->construct_callable == nullptr) {
+      if (v != nullptr && v->kind == VariableKind::kNew && v->value && PyIter_Check(v->value.get()) &&
+          v->construct_callable == nullptr) {
         v->construct_callable = callable;
         v->construct_args.assign(args.begin(), args.begin() + static_cast<long>(n));
         for (size_t i = n; i < args.size(); i++) {
-          v->construct_kwargs.emplace_back(PyRef::Borrow(PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - n))), args[i]);
+          v->construct_kwargs.emplace_back(
+              PyRef::Borrow(PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - n))), args[i]);
         }
       }
       return v;
@@ -455,7 +534,9 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       Var target = Look(args[0]);
       if (IsContainer(target)) {
         if (!EnsureShadow(target)) return nullptr;
-        NoteContents(target, PyCFunction_Check(o) ? reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name : "call", "");
+        NoteContents(target,
+                     PyCFunction_Check(o) ? reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name : "call",
+                     "");
       }
       return CallReal(o, args, kwnames);
     }
@@ -483,26 +564,30 @@ Var Trace::IsInstance(Var object, Var classes) {
   PyTypeObject* type = object->kind == VariableKind::kTensor && object->value ? Py_TYPE(object->value.get())
                        : object->kind == VariableKind::kTensor                ? TensorType
                                                                               : object->type;
-  if (classes->kind != VariableKind::kObject) return Break("isinstance() with classes of an unusual kind", Describe(classes));
+  if (classes->kind != VariableKind::kObject)
+    return Break("isinstance() with classes of an unusual kind", Describe(classes));
   PyObject* cls = classes->value.get();
   if (PyType_Check(cls)) {
     if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls)) != 0) return Bool(true);
     static PyObject* class_name = PyUnicode_InternFromString("__class__");
     PyObject* claimed = object->kind == VariableKind::kTensor ? nullptr : TypeLookup(type, class_name, true);
-    if (claimed != nullptr && Py_TYPE(claimed) != &PyGetSetDescr_Type) return Break("isinstance() of an object that names its own __class__");
+    if (claimed != nullptr && Py_TYPE(claimed) != &PyGetSetDescr_Type)
+      return Break("isinstance() of an object that names its own __class__");
     if (Py_TYPE(cls) == &PyType_Type) return Bool(false);
     static PyObject* check = PyUnicode_InternFromString("__instancecheck__");
     PyObject* hook = TypeLookup(Py_TYPE(cls), check, true);
     if (hook != nullptr && PyFunction_Check(hook)) {
       // ABCs of the standard library answer by type, without user code; others are traced.
-      if (strcmp(Py_TYPE(cls)->tp_name, "ABCMeta") != 0 && strcmp(Py_TYPE(cls)->tp_name, "_ProtocolMeta") != 0) {
+      if (strcmp(Py_TYPE(cls)->tp_name, "ABCMeta") != 0 &&
+          strcmp(Py_TYPE(cls)->tp_name, "_ProtocolMeta") != 0) {
         return Call(Fixed(hook), {classes, object});
       }
       return IsSubclass(Fixed(reinterpret_cast<PyObject*>(type)), classes);
     }
     return Bool(false);
   }
-  if (strcmp(Py_TYPE(cls)->tp_name, "typing.Union") == 0 || strcmp(Py_TYPE(cls)->tp_name, "types.UnionType") == 0) {
+  if (strcmp(Py_TYPE(cls)->tp_name, "typing.Union") == 0 ||
+      strcmp(Py_TYPE(cls)->tp_name, "types.UnionType") == 0) {
     PyRef arguments = PyRef::Steal(PyObject_GetAttrString(cls, "__args__"));
     if (!arguments) return RaiseFromPython();
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments.get()); i++) {
@@ -524,8 +609,8 @@ Var Trace::IsSubclass(Var cls, Var classes) {
     }
     return Bool(false);
   }
-  if (cls->kind != VariableKind::kObject || classes->kind != VariableKind::kObject || !PyType_Check(cls->value.get()) ||
-      !PyType_Check(classes->value.get())) {
+  if (cls->kind != VariableKind::kObject || classes->kind != VariableKind::kObject ||
+      !PyType_Check(cls->value.get()) || !PyType_Check(classes->value.get())) {
     return Break("issubclass() of an unusual kind");
   }
   PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls->value.get());
@@ -538,8 +623,10 @@ Var Trace::IsSubclass(Var cls, Var classes) {
     PyRef hook = PyRef::Steal(PyObject_GetAttrString(other, "__subclasshook__"));
     PyErr_Clear();
     bool standard = module && PyUnicode_Check(module.get()) &&
-                    (strncmp(PyUnicode_AsUTF8(module.get()), "collections", 11) == 0 || strcmp(PyUnicode_AsUTF8(module.get()), "numbers") == 0 ||
-                     strcmp(PyUnicode_AsUTF8(module.get()), "os") == 0 || strcmp(PyUnicode_AsUTF8(module.get()), "contextlib") == 0);
+                    (strncmp(PyUnicode_AsUTF8(module.get()), "collections", 11) == 0 ||
+                     strcmp(PyUnicode_AsUTF8(module.get()), "numbers") == 0 ||
+                     strcmp(PyUnicode_AsUTF8(module.get()), "os") == 0 ||
+                     strcmp(PyUnicode_AsUTF8(module.get()), "contextlib") == 0);
     bool no_hook = hook && PyCFunction_Check(hook.get());
     if (standard || no_hook) {
       int answer = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), other);
@@ -547,7 +634,8 @@ Var Trace::IsSubclass(Var cls, Var classes) {
       return Bool(answer == 1);
     }
   }
-  return Break(std::string("issubclass() asks the metaclass of ") + reinterpret_cast<PyTypeObject*>(other)->tp_name);
+  return Break(std::string("issubclass() asks the metaclass of ") +
+               reinterpret_cast<PyTypeObject*>(other)->tp_name);
 }
 
 }  // namespace thirdbook

@@ -5,17 +5,25 @@
 
 namespace thirdbook {
 
-enum class FunctionPart : int32_t { kDefaults, kKwdefaults, kMethodSelf, kMethodFunction, kCode, kClosure = 100 /* + index */ };
+enum class FunctionPart : int32_t {
+  kDefaults,
+  kKwdefaults,
+  kMethodSelf,
+  kMethodFunction,
+  kCode,
+  kClosure = 100 /* + index */
+};
 
 enum class BuiltinClass : uint8_t {
   kUnknown,
-  kPure,         // real call on constants or symbolic numbers and text
-  kProtocol,     // real call on shadows: speaks only the object protocol
-  kMutatesFirst, // the same, and changes its first argument (heapq, bisect.insort)
+  kPure,          // real call on constants or symbolic numbers and text
+  kProtocol,      // real call on shadows: speaks only the object protocol
+  kMutatesFirst,  // the same, and changes its first argument (heapq, bisect.insort)
 };
 BuiltinClass ClassOf(PyObject* callable);
 
-// Whether a pure callable gives this type for all arguments of the types given (so that the result's type needs no guard).
+// Whether a pure callable gives this type for all arguments of the types given (so that the result's type
+// needs no guard).
 bool ResultTypeIsFixed(PyObject* callable, PyTypeObject* result);
 
 }  // namespace thirdbook

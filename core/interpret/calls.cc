@@ -1,7 +1,9 @@
-// Calls: what a callable is, binding of arguments, inlining of Python functions, method descriptors. See trace.h.
+// Calls: what a callable is, binding of arguments, inlining of Python functions, method descriptors. See
+// trace.h.
 //
-// In: a callable variable, positional then keyword values, the tuple of keyword names. Out: the result or a failure. Invariant: Python functions are inlined
-// (their code runs in the symbolic interpreter); C functions run only when they are known to be pure or to speak the object protocol.
+// In: a callable variable, positional then keyword values, the tuple of keyword names. Out: the result or a
+// failure. Invariant: Python functions are inlined (their code runs in the symbolic interpreter); C functions
+// run only when they are known to be pure or to speak the object protocol.
 #include "interpret/builtins.h"
 #include "interpret/trace.h"
 #include "python/tensor_object.h"
@@ -61,7 +63,8 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
     return handled ? special : Construct(c, args, kwnames);
   }
   if (IsOpFunction(o)) return TensorCall(o, args, kwnames);
-  if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type) return CallMethodDescriptor(o, args, kwnames);
+  if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type)
+    return CallMethodDescriptor(o, args, kwnames);
   if (PyCFunction_Check(o)) {
     bool handled = false;
     Var result = CallBuiltin(c, o, args, kwnames, &handled);
@@ -71,7 +74,8 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
     PyObject* self = PyCFunction_GET_SELF(o);
     if (self != nullptr && !PyModule_Check(self) && !PyType_Check(self)) {
       // A bound method of a built-in object: through the descriptor of its type.
-      PyRef name = PyRef::Steal(PyUnicode_InternFromString(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name));
+      PyRef name =
+          PyRef::Steal(PyUnicode_InternFromString(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name));
       PyObject* descriptor = TypeLookup(Py_TYPE(self), name.get(), false);
       if (descriptor != nullptr && Py_TYPE(descriptor) == &PyMethodDescr_Type) {
         Source s{SourceKind::kFunction, static_cast<int32_t>(FunctionPart::kMethodSelf)};
@@ -87,7 +91,8 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
     if (module_name != nullptr && PyUnicode_Check(module_name)) module = PyUnicode_AsUTF8(module_name);
     return Break(std::string("built-in function ") + (module[0] != 0 ? std::string(module) + "." : "") +
                      reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name + "()",
-                 "what it reads or changes is not known to the tracer", "call it outside of the compiled function, or accept the break");
+                 "what it reads or changes is not known to the tracer",
+                 "call it outside of the compiled function, or accept the break");
   }
   return CallUser(c, args, kwnames);
 }
@@ -101,18 +106,24 @@ Var Trace::CallUser(Var c, const std::vector<Var>& args, PyObject* kwnames) {
   }
   Var method = LookupSpecial(c, "__call__");
   if (method == nullptr) {
-    return failure_ != Failure::kNone ? nullptr : RaiseNew(PyExc_TypeError, std::string("'") + c->type->tp_name + "' object is not callable");
+    return failure_ != Failure::kNone
+               ? nullptr
+               : RaiseNew(PyExc_TypeError, std::string("'") + c->type->tp_name + "' object is not callable");
   }
   Var m = Look(method);
-  bool python = m->type == &PyMethod_Type && m->kind == VariableKind::kNew && Look(m->items[0])->type == &PyFunction_Type;
+  bool python = m->type == &PyMethod_Type && m->kind == VariableKind::kNew &&
+                Look(m->items[0])->type == &PyFunction_Type;
   if (!python) {
-    return Break(std::string("'") + c->type->tp_name + "' object is called", "the tracer has no model of this callable");
+    return Break(std::string("'") + c->type->tp_name + "' object is called",
+                 "the tracer has no model of this callable");
   }
   return Call(method, args, kwnames);
 }
 
-// Binds as CPython does. Anything that CPython would refuse is left to CPython (a break: the real call raises the real TypeError).
-bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObject* kwnames, SymbolicFrame* frame) {
+// Binds as CPython does. Anything that CPython would refuse is left to CPython (a break: the real call raises
+// the real TypeError).
+bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObject* kwnames,
+                   SymbolicFrame* frame) {
   Var f = t.Look(function);
   PyCodeObject* code;
   PyFunctionObject* real = nullptr;
@@ -132,10 +143,12 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
   }
   const CodeParts& parts = *frame->parts;
   frame->locals.assign(parts.locals.size(), nullptr);
-  size_t argcount = static_cast<size_t>(code->co_argcount), kwonly = static_cast<size_t>(code->co_kwonlyargcount);
+  size_t argcount = static_cast<size_t>(code->co_argcount),
+         kwonly = static_cast<size_t>(code->co_kwonlyargcount);
   size_t positional = PositionalCount(args, kwnames);
   auto refuse = [&] {
-    t.Break("the arguments do not fit " + FunctionName(code) + "()", "CPython raises a TypeError for this call");
+    t.Break("the arguments do not fit " + FunctionName(code) + "()",
+            "CPython raises a TypeError for this call");
     return false;
   };
   for (size_t i = 0; i < std::min(positional, argcount); i++) frame->locals[i] = args[i];
@@ -180,16 +193,21 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
   auto default_of = [&](size_t i) -> Var {
     size_t ndefaults;
     if (real != nullptr) {
-      ndefaults = real->func_defaults != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(real->func_defaults)) : 0;
+      ndefaults =
+          real->func_defaults != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(real->func_defaults)) : 0;
     } else {
       defaults = f->function->defaults != nullptr ? t.Look(f->function->defaults) : nullptr;
-      ndefaults = defaults == nullptr ? 0 : defaults->kind == VariableKind::kConst ? static_cast<size_t>(PyTuple_GET_SIZE(defaults->value.get())) : defaults->items.size();
+      ndefaults = defaults == nullptr ? 0
+                  : defaults->kind == VariableKind::kConst
+                      ? static_cast<size_t>(PyTuple_GET_SIZE(defaults->value.get()))
+                      : defaults->items.size();
     }
     size_t first = argcount - ndefaults;
     if (ndefaults == 0 || i < first) return nullptr;
     if (real == nullptr) {
-      return defaults->kind == VariableKind::kConst ? t.Const(PyTuple_GET_ITEM(defaults->value.get(), static_cast<Py_ssize_t>(i - first)))
-                                                    : defaults->items[i - first];
+      return defaults->kind == VariableKind::kConst
+                 ? t.Const(PyTuple_GET_ITEM(defaults->value.get(), static_cast<Py_ssize_t>(i - first)))
+                 : defaults->items[i - first];
     }
     Source s{SourceKind::kFunction, static_cast<int32_t>(FunctionPart::kDefaults)};
     s.operands = {f->source};
@@ -243,7 +261,8 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
       Source s{SourceKind::kFunction, static_cast<int32_t>(FunctionPart::kClosure) + static_cast<int32_t>(i)};
       s.operands = {f->source};
       s.name = std::string("__closure__[") + std::to_string(i) + "]";
-      cell = t.Lazy(PyTuple_GET_ITEM(real->func_closure, static_cast<Py_ssize_t>(i)), t.sources().Intern(std::move(s)));
+      cell = t.Lazy(PyTuple_GET_ITEM(real->func_closure, static_cast<Py_ssize_t>(i)),
+                    t.sources().Intern(std::move(s)));
     }
     frame->locals[nlocals - nfree + i] = cell;
   }
@@ -253,8 +272,10 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
 
 Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kwnames) {
   Var f = Look(function);
-  PyCodeObject* code = f->kind == VariableKind::kNew ? f->function->code
-                                                     : reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(f->value.get())->func_code);
+  PyCodeObject* code =
+      f->kind == VariableKind::kNew
+          ? f->function->code
+          : reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(f->value.get())->func_code);
   if ((code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)) != 0) {
     return Break("coroutine function " + FunctionName(code) + "() is called", "coroutines run as they are");
   }
@@ -262,7 +283,8 @@ Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kw
     return Break("function " + FunctionName(code) + "() keeps its locals in a dict");
   }
   if (depth_ >= kMaxInlineDepth) {
-    return Break("calls are nested more than " + std::to_string(kMaxInlineDepth) + " deep", "deep recursion is left to CPython");
+    return Break("calls are nested more than " + std::to_string(kMaxInlineDepth) + " deep",
+                 "deep recursion is left to CPython");
   }
   if ((code->co_flags & CO_GENERATOR) != 0) {
     auto frame = std::make_unique<SymbolicFrame>();
@@ -271,10 +293,12 @@ Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kw
     frame->is_generator = true;
     generator->generator = std::move(frame);
     generator->construct_callable = f;
-    size_t positional = args.size() - (kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+    size_t positional =
+        args.size() - (kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
     generator->construct_args.assign(args.begin(), args.begin() + static_cast<long>(positional));
     for (size_t i = positional; i < args.size(); i++) {
-      generator->construct_kwargs.emplace_back(PyRef::Borrow(PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - positional))), args[i]);
+      generator->construct_kwargs.emplace_back(
+          PyRef::Borrow(PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - positional))), args[i]);
     }
     return generator;
   }
@@ -302,7 +326,8 @@ Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kw
 Var Trace::CallMethod(Var object, const char* name, const std::vector<Var>& args) {
   Var method = LookupSpecial(object, name);
   if (method == nullptr) {
-    if (failure_ == Failure::kNone) Break(std::string("'") + Look(object)->type->tp_name + "' has no " + name);
+    if (failure_ == Failure::kNone)
+      Break(std::string("'") + Look(object)->type->tp_name + "' has no " + name);
     return nullptr;
   }
   return Call(method, args);
@@ -313,10 +338,13 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
   PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(descriptor)->d_type;
   PyObject* name = reinterpret_cast<PyDescrObject*>(descriptor)->d_name;
   const char* text = PyUnicode_AsUTF8(name);
-  if (args.empty()) return Break(std::string("method '") + text + "' of '" + owner->tp_name + "' is called without its instance");
+  if (args.empty())
+    return Break(std::string("method '") + text + "' of '" + owner->tp_name +
+                 "' is called without its instance");
   Var self = Look(args[0]);
   if (PyType_IsSubtype(self->type, owner) == 0) {
-    return Break(std::string("method '") + text + "' of '" + owner->tp_name + "' is called on a '" + self->type->tp_name + "'");
+    return Break(std::string("method '") + text + "' of '" + owner->tp_name + "' is called on a '" +
+                 self->type->tp_name + "'");
   }
   size_t n = args.size();
   if (self->kind == VariableKind::kTensor) return TensorMethod(descriptor, text, args, kwnames);
@@ -339,14 +367,17 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
         if (key == nullptr) return nullptr;
         return owner == &PyType_Type ? TypeGetAttr(self, key) : GetAttrGeneric(self, key);
       }
-      if (strcmp(text, "__eq__") == 0 && n == 2) return self == Look(args[1]) ? Bool(true) : Const(Py_NotImplemented);
+      if (strcmp(text, "__eq__") == 0 && n == 2)
+        return self == Look(args[1]) ? Bool(true) : Const(Py_NotImplemented);
       if (strcmp(text, "__ne__") == 0 && n == 2) {
         Var equal = CallMethod(self, "__eq__", {args[1]});
         if (equal == nullptr || equal->IsConst(Py_NotImplemented)) return equal;
         int truth = Truth(equal);
         return truth < 0 ? nullptr : Bool(truth == 0);
       }
-      if ((strcmp(text, "__lt__") == 0 || strcmp(text, "__le__") == 0 || strcmp(text, "__gt__") == 0 || strcmp(text, "__ge__") == 0) && n == 2) {
+      if ((strcmp(text, "__lt__") == 0 || strcmp(text, "__le__") == 0 || strcmp(text, "__gt__") == 0 ||
+           strcmp(text, "__ge__") == 0) &&
+          n == 2) {
         return Const(Py_NotImplemented);
       }
       if (strcmp(text, "__str__") == 0 && n == 1) return Repr(self);
@@ -360,9 +391,11 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     if (owner == &PyType_Type && strcmp(text, "__call__") == 0) {
       return Construct(self, std::vector<Var>(args.begin() + 1, args.end()), kwnames, true);
     }
-    return Break(std::string("method '") + text + "' of '" + owner->tp_name + "'", "the tracer has no model of it");
+    return Break(std::string("method '") + text + "' of '" + owner->tp_name + "'",
+                 "the tracer has no model of it");
   }
-  if (IsContainerType(self->type) && (IsContainerType(owner))) return ContainerMethod(descriptor, name, args, kwnames);
+  if (IsContainerType(self->type) && (IsContainerType(owner)))
+    return ContainerMethod(descriptor, name, args, kwnames);
   if (PyType_IsSubtype(self->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0) {
     if (strcmp(text, "__init__") == 0 && kwnames == nullptr) {
       if (self->kind == VariableKind::kNew) self->items.assign(args.begin() + 1, args.end());
@@ -370,8 +403,9 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     }
     if (strcmp(text, "__str__") == 0 || strcmp(text, "__repr__") == 0) {
       return strcmp(text, "__str__") == 0 && self->kind == VariableKind::kNew ? ExceptionText(self, false)
-             : self->kind == VariableKind::kNew                                ? ExceptionText(self, true)
-                                                : Break("text of an exception object that was there before the call");
+             : self->kind == VariableKind::kNew
+                 ? ExceptionText(self, true)
+                 : Break("text of an exception object that was there before the call");
     }
     if (strcmp(text, "with_traceback") == 0 && n == 2 && Look(args[1])->IsConst(Py_None)) return self;
     if (strcmp(text, "add_note") == 0 && self->kind == VariableKind::kNew && n == 2) {
@@ -387,7 +421,8 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     }
     return Break(std::string("method '") + text + "' of an exception");
   }
-  if (self->type == &PyTuple_Type || (PyType_IsSubtype(self->type, &PyTuple_Type) != 0 && owner == &PyTuple_Type)) {
+  if (self->type == &PyTuple_Type ||
+      (PyType_IsSubtype(self->type, &PyTuple_Type) != 0 && owner == &PyTuple_Type)) {
     if (strcmp(text, "__getitem__") == 0 && n == 2) return GetItem(self, args[1]);
     std::vector<Var> items;
     if (!Iterate(self, &items)) return nullptr;
@@ -395,29 +430,41 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     plain.insert(plain.end(), args.begin() + 1, args.end());
     return CallReal(descriptor, plain, kwnames);
   }
-  if (self->kind == VariableKind::kConst || self->kind == VariableKind::kScalar) return CallPure(descriptor, args, kwnames, true);
+  if (self->kind == VariableKind::kConst || self->kind == VariableKind::kScalar)
+    return CallPure(descriptor, args, kwnames, true);
   if (self->generator != nullptr) {
     if (strcmp(text, "send") == 0 && n == 2) {
       Var v = SendGenerator(self, args[1], nullptr);
       if (v != nullptr || failure_ != Failure::kNone) return v;
-      return Raise(MakeException(PyExc_StopIteration, generator_result_ != nullptr && !generator_result_->IsConst(Py_None) ? std::vector<Var>{generator_result_} : std::vector<Var>{}));
+      return Raise(MakeException(PyExc_StopIteration,
+                                 generator_result_ != nullptr && !generator_result_->IsConst(Py_None)
+                                     ? std::vector<Var>{generator_result_}
+                                     : std::vector<Var>{}));
     }
     if (strcmp(text, "__next__") == 0 && n == 1) {
       Var v = SendGenerator(self, None(), nullptr);
       if (v != nullptr || failure_ != Failure::kNone) return v;
-      return Raise(MakeException(PyExc_StopIteration, generator_result_ != nullptr && !generator_result_->IsConst(Py_None) ? std::vector<Var>{generator_result_} : std::vector<Var>{}));
+      return Raise(MakeException(PyExc_StopIteration,
+                                 generator_result_ != nullptr && !generator_result_->IsConst(Py_None)
+                                     ? std::vector<Var>{generator_result_}
+                                     : std::vector<Var>{}));
     }
     if (strcmp(text, "__iter__") == 0) return self;
     if (strcmp(text, "close") == 0) return CloseGenerator(self);
     if (strcmp(text, "throw") == 0 && n == 2) {
       Var exception = Look(args[1]);
-      if (exception->kind == VariableKind::kObject && PyType_Check(exception->value.get())) exception = Construct(exception, {}, nullptr);
+      if (exception->kind == VariableKind::kObject && PyType_Check(exception->value.get()))
+        exception = Construct(exception, {}, nullptr);
       if (exception == nullptr) return nullptr;
-      if (PyType_IsSubtype(exception->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) == 0) return Break("throw() of something that is no exception");
+      if (PyType_IsSubtype(exception->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) == 0)
+        return Break("throw() of something that is no exception");
       exception->raised = true;
       Var v = SendGenerator(self, nullptr, exception);
       if (v != nullptr || failure_ != Failure::kNone) return v;
-      return Raise(MakeException(PyExc_StopIteration, generator_result_ != nullptr && !generator_result_->IsConst(Py_None) ? std::vector<Var>{generator_result_} : std::vector<Var>{}));
+      return Raise(MakeException(PyExc_StopIteration,
+                                 generator_result_ != nullptr && !generator_result_->IsConst(Py_None)
+                                     ? std::vector<Var>{generator_result_}
+                                     : std::vector<Var>{}));
     }
   }
   if (self->kind == VariableKind::kNew && self->value) {
@@ -432,19 +479,23 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
   if (self->type == &PyFunction_Type && strcmp(text, "__get__") == 0 && n >= 2) {
     return Look(args[1])->IsConst(Py_None) ? self : NewMethod(self, args[1]);
   }
-  if (self->type == &PyProperty_Type && strcmp(text, "__get__") == 0 && self->kind == VariableKind::kObject && n >= 2) {
+  if (self->type == &PyProperty_Type && strcmp(text, "__get__") == 0 && self->kind == VariableKind::kObject &&
+      n >= 2) {
     PyRef getter = PyRef::Steal(PyObject_GetAttrString(self->value.get(), "fget"));
     if (getter && PyFunction_Check(getter.get())) return Call(Fixed(getter.get()), {args[1]});
   }
-  if (strcmp(text, "__call__") == 0) return Call(self, std::vector<Var>(args.begin() + 1, args.end()), kwnames);
+  if (strcmp(text, "__call__") == 0)
+    return Call(self, std::vector<Var>(args.begin() + 1, args.end()), kwnames);
   if (kwnames == nullptr) {
     Var written = StreamMethod(descriptor, text, args);
     if (written != nullptr || failure_ != Failure::kNone) return written;
   }
-  return Break(std::string("method '") + text + "' of '" + self->type->tp_name + "'", "the tracer has no model of this built-in type");
+  return Break(std::string("method '") + text + "' of '" + self->type->tp_name + "'",
+               "the tracer has no model of this built-in type");
 }
 
-// The real function on constants; with `symbolic`, numbers and text that later calls may change stay expressions.
+// The real function on constants; with `symbolic`, numbers and text that later calls may change stay
+// expressions.
 Var Trace::CallPure(PyObject* function, const std::vector<Var>& args, PyObject* kwnames, bool symbolic) {
   std::vector<PyObject*> values;
   bool has_scalar = false, unknown = false;
@@ -469,7 +520,8 @@ Var Trace::CallPure(PyObject* function, const std::vector<Var>& args, PyObject* 
   size_t positional = PositionalCount(args, kwnames);
   PyRef result = PyRef::Steal(PyObject_Vectorcall(function, values.data(), positional, kwnames));
   bool stays = symbolic && result &&
-               (PyLong_CheckExact(result.get()) || PyFloat_CheckExact(result.get()) || PyUnicode_CheckExact(result.get()) || PyBool_Check(result.get()));
+               (PyLong_CheckExact(result.get()) || PyFloat_CheckExact(result.get()) ||
+                PyUnicode_CheckExact(result.get()) || PyBool_Check(result.get()));
   if (stays) {
     Source s{SourceKind::kCall};
     s.object = ObjectOf(function);
@@ -509,7 +561,8 @@ Var Trace::CallReal(PyObject* function, const std::vector<Var>& args, PyObject* 
     shadows.push_back(PyRef::Steal(shadow));
     values.push_back(shadow);
   }
-  PyRef result = PyRef::Steal(PyObject_Vectorcall(function, values.data(), PositionalCount(args, kwnames), kwnames));
+  PyRef result =
+      PyRef::Steal(PyObject_Vectorcall(function, values.data(), PositionalCount(args, kwnames), kwnames));
   if (!result || failure_ == Failure::kBreak) {
     if (result) return nullptr;
     return RaiseFromPython();

@@ -1,7 +1,8 @@
 // From a frame to a cache entry: trace, emit, guard. The list of stages is CompileFrame at the end.
 //
-// In: a frame at its start. Out: an entry (guards and a rewritten code object), or the decision to run the frame as it is. Invariant: attempts leave no trace in
-// the world; an attempt that cannot be finished says before which root instruction the next one has to stop.
+// In: a frame at its start. Out: an entry (guards and a rewritten code object), or the decision to run the
+// frame as it is. Invariant: attempts leave no trace in the world; an attempt that cannot be finished says
+// before which root instruction the next one has to stop.
 #include "interpret/compile.h"
 
 #include "interpret/emit.h"
@@ -28,7 +29,8 @@ class TracedEntry : public CacheEntry {
     return holds;
   }
   std::string FailureReason(const FrameView& frame) override {
-    if (record_->has_writes && settings_ != CurrentReplaySettings()) return "thirdbook.config: the replay of side effects was set otherwise";
+    if (record_->has_writes && settings_ != CurrentReplaySettings())
+      return "thirdbook.config: the replay of side effects was set otherwise";
     return guards_->Explain(frame);
   }
   PyCodeObject* replacement() const override { return reinterpret_cast<PyCodeObject*>(code_.get()); }
@@ -52,7 +54,8 @@ bool BoolOption(const CompileOptions& options, const char* name) {
 }
 
 Backend BackendOption(const CompileOptions& options) {
-  PyRef value = options.config != nullptr ? PyRef::Steal(PyObject_GetAttrString(options.config, "backend")) : PyRef();
+  PyRef value =
+      options.config != nullptr ? PyRef::Steal(PyObject_GetAttrString(options.config, "backend")) : PyRef();
   PyErr_Clear();
   if (value && PyUnicode_Check(value.get())) {
     const char* text = PyUnicode_AsUTF8(value.get());
@@ -62,7 +65,8 @@ Backend BackendOption(const CompileOptions& options) {
   return Backend::kWasm;
 }
 
-// Aliasing premises that hold for the whole trace: what was written is no other object that was reached another way.
+// Aliasing premises that hold for the whole trace: what was written is no other object that was reached
+// another way.
 void AddAliasGuards(Trace& t) {
   if (t.uses_global_state()) {
     Guard g{GuardKind::kGlobalState, {}};
@@ -76,7 +80,9 @@ void AddAliasGuards(Trace& t) {
   auto fixed = [&](Var v) { return t.sources().at(v->source).kind == SourceKind::kObject; };
   for (size_t i = 0; i < written.size(); i++) {
     for (Var other : t.existing()) {
-      if (other == written[i] || other->forward != nullptr || other->kind != VariableKind::kObject || other->type != written[i]->type) continue;
+      if (other == written[i] || other->forward != nullptr || other->kind != VariableKind::kObject ||
+          other->type != written[i]->type)
+        continue;
       if (fixed(other) && fixed(written[i])) continue;
       bool earlier = false;
       for (size_t k = 0; k < i; k++) earlier = earlier || written[k] == other;
@@ -87,7 +93,9 @@ void AddAliasGuards(Trace& t) {
   }
   for (TensorBase* base : t.WrittenInputs()) {
     for (Var other : t.existing()) {
-      if (other == base->input || other->forward != nullptr || other->kind != VariableKind::kTensor || !other->source.defined()) continue;
+      if (other == base->input || other->forward != nullptr || other->kind != VariableKind::kTensor ||
+          !other->source.defined())
+        continue;
       Guard g{GuardKind::kStorage, base->input->source, other->source};
       t.guards().Add(std::move(g));
     }
@@ -114,7 +122,8 @@ PyObject* UnsupportedError() {
 void RaiseUnsupported(const BreakReason& reason) {
   std::string text = reason.reason;
   for (size_t i = reason.stack.size(); i-- > 0;) {
-    text += "\n  at " + reason.functions[i] + " (" + reason.stack[i].file + ":" + std::to_string(reason.stack[i].line) + ")";
+    text += "\n  at " + reason.functions[i] + " (" + reason.stack[i].file + ":" +
+            std::to_string(reason.stack[i].line) + ")";
   }
   if (!reason.explanation.empty()) text += "\n  explanation: " + reason.explanation;
   if (!reason.hint.empty()) text += "\n  hint: " + reason.hint;
@@ -134,7 +143,8 @@ int Trace::UndroppableGenerator() {
     const SymbolicFrame& f = *v.generator;
     if (f.parts == nullptr || f.pc == 0) continue;
     for (const ExceptionRegion& r : f.parts->image.regions) {
-      bool only_stop_iteration = f.parts->image.instructions[static_cast<size_t>(r.handler)].op == Opcode::CALL_INTRINSIC_1;
+      bool only_stop_iteration =
+          f.parts->image.instructions[static_cast<size_t>(r.handler)].op == Opcode::CALL_INTRINSIC_1;
       if (!only_stop_iteration && f.pc >= r.begin && f.pc < r.end) return v.step;
     }
   }
@@ -176,7 +186,8 @@ RunResult Trace::RunRoot() {
   return result;
 }
 
-CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& options, const EntryList& earlier, std::unique_ptr<CacheEntry>* out) {
+CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& options, const EntryList& earlier,
+                            std::unique_ptr<CacheEntry>* out) {
   InitBuiltinTables();
   auto record = std::make_shared<CompilationRecord>(frame);
   for (const auto& entry : earlier) {
@@ -213,7 +224,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
         why = BreakReason{};
         why.leaves_by_exception = true;
         why.reason = std::string("an exception leaves the function (") + raised->type->tp_name + ")";
-        why.explanation = "the instruction that raises it runs as it is, so that traceback and context are CPython's";
+        why.explanation =
+            "the instruction that raises it runs as it is, so that traceback and context are CPython's";
       }
       current_trace = previous;
       if (why.skip_frame || (break_at >= 0 && step >= break_at)) return skip(why.reason);
@@ -248,7 +260,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       }
       current_trace = previous;
       PyErr_Clear();
-      if (step < 0 || (break_at >= 0 && step >= break_at) || (break_at < 0 && step > trace.root_step())) return skip(why);
+      if (step < 0 || (break_at >= 0 && step >= break_at) || (break_at < 0 && step > trace.root_step()))
+        return skip(why);
       if (fullgraph) {
         reason = BreakReason{};
         reason.reason = why;
@@ -258,7 +271,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       reason = BreakReason{};
       reason.leaves_by_exception = why.find("exception") != std::string::npos;
       reason.reason = why;
-      reason.explanation = "the object cannot be made again after the graph, so it is made by the real instruction";
+      reason.explanation =
+          "the object cannot be made again after the graph, so it is made by the real instruction";
       break_at = step;
       continue;
     }
@@ -286,11 +300,12 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       PyRef error = PyRef::Steal(PyErr_GetRaisedException());
       PyRef text = error ? PyRef::Steal(PyObject_Str(error.get())) : PyRef();
       current_trace = previous;
-      return skip(std::string("internal: the rewritten code is refused: ") + (text ? PyUnicode_AsUTF8(text.get()) : "?"));
+      return skip(std::string("internal: the rewritten code is refused: ") +
+                  (text ? PyUnicode_AsUTF8(text.get()) : "?"));
     }
     record->status = "compiled";
     record->has_writes = !trace.writes().empty();
-    if (record->has_writes) TracerCounters().replays++;   // of the call that is being compiled
+    if (record->has_writes) TracerCounters().replays++;  // of the call that is being compiled
     if (graph_object) FillGraphRecord(*record, graph_object.get());
     std::string settled = "return";
     if (trace.reached_break()) {
@@ -303,7 +318,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
         reason.stack.push_back(site);
         reason.functions.push_back(PyUnicode_AsUTF8(frame.code->co_qualname));
       }
-      settled = (reason.leaves_by_exception ? "exception at line " : "break at line ") + std::to_string(i.position.line);
+      settled = (reason.leaves_by_exception ? "exception at line " : "break at line ") +
+                std::to_string(i.position.line);
       record->breaks.push_back(reason);
     }
     for (Mutation& row : trace.ledger().mutable_rows()) row.settled_at = settled;

@@ -1,7 +1,8 @@
 // Making objects: user classes, exceptions, containers, enum members. See trace.h.
 //
-// In: a class and arguments. Out: a New variable; it exists after the call only if it escapes. Invariant: `__new__` and `__init__` written in Python are
-// traced once; replay makes the object with the base type's __new__ and never runs them again.
+// In: a class and arguments. Out: a New variable; it exists after the call only if it escapes. Invariant:
+// `__new__` and `__init__` written in Python are traced once; replay makes the object with the base type's
+// __new__ and never runs them again.
 #include "interpret/builtins.h"
 #include "interpret/trace.h"
 #include "python/tensor_object.h"
@@ -34,9 +35,12 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
   static PyObject* call_name = Name("__call__");
   static PyObject* new_name = Name("__new__");
   static PyObject* init_name = Name("__init__");
-  static PyObject* object_new = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__new__");
-  static PyObject* object_init = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__init__");
-  if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT)) return Break(std::string("abstract class ") + type->tp_name + " is instantiated");
+  static PyObject* object_new =
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__new__");
+  static PyObject* object_init =
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__init__");
+  if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT))
+    return Break(std::string("abstract class ") + type->tp_name + " is instantiated");
   if (IsEnum(type) && args.size() == 1 && kwnames == nullptr) {
     // Looking a member up by value: the table of the class, by a constant.
     static PyObject* missing_name = Name("_missing_");
@@ -52,7 +56,8 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
     return Break("an enum with its own _missing_ is looked up");
   }
   PyObject* meta_call = TypeLookup(meta, call_name, true);
-  if (!skip_metaclass && meta_call != nullptr && !PyFunction_Check(meta_call) && Py_TYPE(meta_call) != &PyWrapperDescr_Type) {
+  if (!skip_metaclass && meta_call != nullptr && !PyFunction_Check(meta_call) &&
+      Py_TYPE(meta_call) != &PyWrapperDescr_Type) {
     return Break(std::string("class ") + type->tp_name + " is called through an unusual metaclass");
   }
   if (!skip_metaclass && meta_call != nullptr && PyFunction_Check(meta_call)) {
@@ -77,28 +82,36 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
     if (PyType_IsSubtype(TypeOf(made), type) == 0) return made;
   } else if (maker == object_new) {
     PyObject* init = TypeLookup(type, init_name, true);
-    if (init == object_init && !args.empty()) return Break(std::string(type->tp_name) + "() takes no arguments", "CPython raises a TypeError for this call");
+    if (init == object_init && !args.empty())
+      return Break(std::string(type->tp_name) + "() takes no arguments",
+                   "CPython raises a TypeError for this call");
     made = NewInstance(type);
   } else if (PyType_IsSubtype(type, exception_base) != 0 && kwnames == nullptr) {
-    static const char* const kOwnFields[] = {"OSError", "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError", "SyntaxError", "ImportError",
-                                             "BaseExceptionGroup", "ExceptionGroup"};
+    static const char* const kOwnFields[] = {
+        "OSError",     "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError",
+        "SyntaxError", "ImportError",        "BaseExceptionGroup", "ExceptionGroup"};
     for (const char* name : kOwnFields) {
-      PyRef cls = PyRef::Steal(PyObject_GetAttrString(frame_.builtins != nullptr && PyModule_Check(frame_.builtins) ? frame_.builtins : Py_None, name));
+      PyRef cls = PyRef::Steal(PyObject_GetAttrString(
+          frame_.builtins != nullptr && PyModule_Check(frame_.builtins) ? frame_.builtins : Py_None, name));
       PyErr_Clear();
       PyObject* real = PyDict_GetItemString(PyEval_GetBuiltins(), name);
       if (real != nullptr && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(real)) != 0) {
-        return Break(std::string("an exception of class ") + type->tp_name + " is made", "its fields are kept by the interpreter");
+        return Break(std::string("an exception of class ") + type->tp_name + " is made",
+                     "its fields are kept by the interpreter");
       }
     }
-    if (HasFinalizer(*this, type)) return Break(std::string("an object with __del__ (") + type->tp_name + ") is made");
+    if (HasFinalizer(*this, type))
+      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made");
     made = MakeException(reinterpret_cast<PyObject*>(type), args);
   } else if (container != nullptr && type != container) {
-    if (HasFinalizer(*this, type)) return Break(std::string("an object with __del__ (") + type->tp_name + ") is made");
+    if (HasFinalizer(*this, type))
+      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made");
     PyRef shadow = PyRef::Steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(container)));
     if (!shadow) return RaiseFromPython();
     made = New(type);
     made->shadow = shadow;
-    if (container == &PyFrozenSet_Type || container == &PyTuple_Type) return Break(std::string("an instance of ") + type->tp_name + " is made");
+    if (container == &PyFrozenSet_Type || container == &PyTuple_Type)
+      return Break(std::string("an instance of ") + type->tp_name + " is made");
   } else if (type == &PyMethod_Type && args.size() == 2 && kwnames == nullptr) {
     return NewMethod(args[0], args[1]);
   } else if (type == &PyCell_Type && args.size() <= 1 && kwnames == nullptr) {
@@ -106,7 +119,8 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
     v->items = {args.empty() ? nullptr : args[0]};
     return v;
   } else {
-    return Break(std::string("an object of type ") + type->tp_name + " is made", "the tracer has no model of this built-in type");
+    return Break(std::string("an object of type ") + type->tp_name + " is made",
+                 "the tracer has no model of this built-in type");
   }
   if (made == nullptr) return nullptr;
   PyObject* init = TypeLookup(type, init_name, true);
@@ -116,44 +130,56 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
   Var result = Call(method, args, kwnames);
   if (result == nullptr) return nullptr;
   if (!Look(result)->IsConst(Py_None)) {
-    return RaiseNew(PyExc_TypeError, std::string("__init__() should return None, not '") + TypeOf(result)->tp_name + "'");
+    return RaiseNew(PyExc_TypeError,
+                    std::string("__init__() should return None, not '") + TypeOf(result)->tp_name + "'");
   }
   return made;
 }
 
 // object.__new__(cls).
 Var Trace::NewInstance(PyTypeObject* type) {
-  if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT)) return Break(std::string("abstract class ") + type->tp_name + " is instantiated");
+  if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT))
+    return Break(std::string("abstract class ") + type->tp_name + " is instantiated");
   if (HasFinalizer(*this, type)) {
-    return Break(std::string("an object with __del__ (") + type->tp_name + ") is made", "when it dies, its __del__ must run at the right moment");
+    return Break(std::string("an object with __del__ (") + type->tp_name + ") is made",
+                 "when it dies, its __del__ must run at the right moment");
   }
   // C bases other than object have state of their own.
   PyTypeObject* base = type;
-  while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && base->tp_base != nullptr && !PyType_HasFeature(base, Py_TPFLAGS_IMMUTABLETYPE)) base = base->tp_base;
-  if (base != &PyBaseObject_Type) return Break(std::string("an instance of ") + type->tp_name + " is made", std::string("its base ") + base->tp_name + " is a built-in type");
+  while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && base->tp_base != nullptr &&
+         !PyType_HasFeature(base, Py_TPFLAGS_IMMUTABLETYPE))
+    base = base->tp_base;
+  if (base != &PyBaseObject_Type)
+    return Break(std::string("an instance of ") + type->tp_name + " is made",
+                 std::string("its base ") + base->tp_name + " is a built-in type");
   return New(type);
 }
 
 Var Trace::CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObject* kwnames, bool* handled) {
   // `X.__new__` of a built-in type X, called with the class first.
   *handled = false;
-  if (!PyCFunction_Check(function) || strcmp(reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name, "__new__") != 0) return nullptr;
+  if (!PyCFunction_Check(function) ||
+      strcmp(reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name, "__new__") != 0)
+    return nullptr;
   PyObject* self = PyCFunction_GET_SELF(function);
   if (self == nullptr || !PyType_Check(self) || args.empty()) return nullptr;
   *handled = true;
   PyTypeObject* base = reinterpret_cast<PyTypeObject*>(self);
   Var cls = Look(args[0]);
-  if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get())) return Break("__new__ of something that is not a class");
+  if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get()))
+    return Break("__new__ of something that is not a class");
   PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls->value.get());
   if (PyType_IsSubtype(type, base) == 0) return Break("__new__ of a class that is no subclass");
   if (base == &PyBaseObject_Type) {
-    static PyObject* object_init = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__init__");
+    static PyObject* object_init =
+        PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__init__");
     static PyObject* new_name = Name("__new__");
     static PyObject* init_name = Name("__init__");
     if (args.size() > 1 || kwnames != nullptr) {
       PyObject* maker = TypeLookup(type, new_name, true);
       PyObject* init = TypeLookup(type, init_name, true);
-      if (!PyCFunction_Check(maker) || init == object_init) return Break("object.__new__() with arguments", "CPython raises a TypeError for this call");
+      if (!PyCFunction_Check(maker) || init == object_init)
+        return Break("object.__new__() with arguments", "CPython raises a TypeError for this call");
     }
     return NewInstance(type);
   }
@@ -166,7 +192,8 @@ Var Trace::CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObj
   }
   PyTypeObject* container = BaseContainer(type);
   if (container != nullptr && container == base && container != &PyFrozenSet_Type) {
-    if (HasFinalizer(*this, type)) return Break(std::string("an object with __del__ (") + type->tp_name + ") is made");
+    if (HasFinalizer(*this, type))
+      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made");
     PyRef shadow = PyRef::Steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(container)));
     if (!shadow) return RaiseFromPython();
     if (type == container) return NewContainer(type, shadow.release());
@@ -174,10 +201,12 @@ Var Trace::CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObj
     v->shadow = shadow;
     return v;
   }
-  if (base == reinterpret_cast<PyTypeObject*>(PyExc_BaseException) || base == reinterpret_cast<PyTypeObject*>(PyExc_Exception)) {
+  if (base == reinterpret_cast<PyTypeObject*>(PyExc_BaseException) ||
+      base == reinterpret_cast<PyTypeObject*>(PyExc_Exception)) {
     return MakeException(reinterpret_cast<PyObject*>(type), std::vector<Var>(args.begin() + 1, args.end()));
   }
-  return Break(std::string(base->tp_name) + ".__new__(" + type->tp_name + ")", "the tracer has no model of this built-in type");
+  return Break(std::string(base->tp_name) + ".__new__(" + type->tp_name + ")",
+               "the tracer has no model of this built-in type");
 }
 
 Var Trace::ExceptionText(Var e, bool repr) {
@@ -199,7 +228,8 @@ Var Trace::ExceptionText(Var e, bool repr) {
   }
   if (e->items.empty()) return Const(PyUnicode_FromString(""));
   if (e->items.size() == 1) {
-    if (PyType_IsSubtype(e->type, reinterpret_cast<PyTypeObject*>(PyExc_KeyError)) != 0) return Repr(e->items[0]);
+    if (PyType_IsSubtype(e->type, reinterpret_cast<PyTypeObject*>(PyExc_KeyError)) != 0)
+      return Repr(e->items[0]);
     return Str(e->items[0]);
   }
   return Repr(NewTuple(e->items));

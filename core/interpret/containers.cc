@@ -6,7 +6,8 @@
 //       │                     │ read
 //       └──any other change───┴──▶ shadow (a real container of constants and proxies; length or keys guarded)
 //
-// New containers are shadows from the start. CPython's own methods work on shadows, so order, eviction and errors are CPython's.
+// New containers are shadows from the start. CPython's own methods work on shadows, so order, eviction and
+// errors are CPython's.
 #include "interpret/builtins.h"
 #include "interpret/trace.h"
 #include "python/tensor_object.h"
@@ -43,18 +44,22 @@ bool IsOneOf(const char* text, std::initializer_list<const char*> names) {
 
 bool Mutates(PyTypeObject* base, const char* m) {
   if (base == &PyList_Type) {
-    return IsOneOf(m, {"append", "extend", "insert", "pop", "remove", "sort", "reverse", "clear", "__setitem__", "__delitem__", "__iadd__", "__imul__", "__init__"});
+    return IsOneOf(m, {"append", "extend", "insert", "pop", "remove", "sort", "reverse", "clear",
+                       "__setitem__", "__delitem__", "__iadd__", "__imul__", "__init__"});
   }
   if (PyType_IsSubtype(base, &PyDict_Type) != 0) {
-    return IsOneOf(m, {"update", "pop", "popitem", "setdefault", "clear", "__setitem__", "__delitem__", "__ior__", "move_to_end", "__init__", "__missing__"});
+    return IsOneOf(m, {"update", "pop", "popitem", "setdefault", "clear", "__setitem__", "__delitem__",
+                       "__ior__", "move_to_end", "__init__", "__missing__"});
   }
   if (base == &PySet_Type) {
-    return IsOneOf(m, {"add", "discard", "remove", "pop", "clear", "update", "intersection_update", "difference_update", "symmetric_difference_update",
-                       "__ior__", "__iand__", "__isub__", "__ixor__", "__init__"});
+    return IsOneOf(
+        m, {"add", "discard", "remove", "pop", "clear", "update", "intersection_update", "difference_update",
+            "symmetric_difference_update", "__ior__", "__iand__", "__isub__", "__ixor__", "__init__"});
   }
   if (base == DequeType()) {
-    return IsOneOf(m, {"append", "appendleft", "extend", "extendleft", "pop", "popleft", "insert", "remove", "rotate", "reverse", "clear", "__setitem__",
-                       "__delitem__", "__iadd__", "__imul__", "__init__"});
+    return IsOneOf(
+        m, {"append", "appendleft", "extend", "extendleft", "pop", "popleft", "insert", "remove", "rotate",
+            "reverse", "clear", "__setitem__", "__delitem__", "__iadd__", "__imul__", "__init__"});
   }
   return false;
 }
@@ -63,8 +68,9 @@ bool IsDict(PyTypeObject* t) { return PyType_IsSubtype(t, &PyDict_Type) != 0; }
 
 // Keys whose hash and equality run no user code.
 bool IsSafeKey(PyObject* k) {
-  if (PyUnicode_CheckExact(k) || PyLong_CheckExact(k) || PyFloat_CheckExact(k) || PyBool_Check(k) || k == Py_None || PyBytes_CheckExact(k) ||
-      PyType_Check(k) || PyFunction_Check(k) || PyCFunction_Check(k) || PyModule_Check(k) || k == Py_Ellipsis) {
+  if (PyUnicode_CheckExact(k) || PyLong_CheckExact(k) || PyFloat_CheckExact(k) || PyBool_Check(k) ||
+      k == Py_None || PyBytes_CheckExact(k) || PyType_Check(k) || PyFunction_Check(k) ||
+      PyCFunction_Check(k) || PyModule_Check(k) || k == Py_Ellipsis) {
     return true;
   }
   if (PyTuple_CheckExact(k)) {
@@ -75,7 +81,8 @@ bool IsSafeKey(PyObject* k) {
   }
   DType dtype;
   if (AsDType(k, &dtype)) return true;
-  return Py_TYPE(k)->tp_hash == PyBaseObject_Type.tp_hash && Py_TYPE(k)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+  return Py_TYPE(k)->tp_hash == PyBaseObject_Type.tp_hash &&
+         Py_TYPE(k)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
 }  // namespace
@@ -96,14 +103,15 @@ PyTypeObject* BaseContainer(PyTypeObject* type) {
 
 bool Trace::IsContainer(Var v) {
   v = Look(v);
-  return (v->kind == VariableKind::kObject || v->kind == VariableKind::kNew) && v->dict_of == nullptr && BaseContainer(v->type) != nullptr;
+  return (v->kind == VariableKind::kObject || v->kind == VariableKind::kNew) && v->dict_of == nullptr &&
+         BaseContainer(v->type) != nullptr;
 }
 
 bool Trace::EnsureShadow(Var v) {
   v = Look(v);
   if (v->shadow) return true;
   if (v->dict_of != nullptr) return DictOfShadow(v);
-  if (v->kind == VariableKind::kConst) {   // a frozenset
+  if (v->kind == VariableKind::kConst) {  // a frozenset
     v->shadow = v->value;
     return true;
   }
@@ -134,7 +142,8 @@ bool Trace::EnsureShadow(Var v) {
   if (PyList_Check(o)) n = PyList_GET_SIZE(o);
   if (PyDict_Check(o)) n = PyDict_GET_SIZE(o);
   if (n > kMaxShadow) {
-    Break("a container of " + std::to_string(n) + " elements is read or reordered", "the tracer would have to look at each element");
+    Break("a container of " + std::to_string(n) + " elements is read or reordered",
+          "the tracer would have to look at each element");
     return false;
   }
   PyRef shadow;
@@ -145,7 +154,8 @@ bool Trace::EnsureShadow(Var v) {
     for (Py_ssize_t i = 0; i < n; i++) {
       PyRef index = PyRef::Steal(PyLong_FromSsize_t(i));
       keep_alive_.push_back(index);
-      Var item = Lazy(PyList_GET_ITEM(items.get(), i), item_source(ObjectSource(Const(index.get())->value.get())));
+      Var item =
+          Lazy(PyList_GET_ITEM(items.get(), i), item_source(ObjectSource(Const(index.get())->value.get())));
       PyObject* element = ElementShadow(item);
       if (element == nullptr) return false;
       PyList_SET_ITEM(shadow.get(), i, element);
@@ -156,7 +166,8 @@ bool Trace::EnsureShadow(Var v) {
       PyRef maxlen = PyRef::Steal(PyObject_GenericGetAttr(o, maxlen_name));
       Var m = DequeMaxlen(v);
       if (m == nullptr || ConstValue(m) == nullptr) return false;
-      shadow = PyRef::Steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(base), shadow.get(), maxlen.get(), nullptr));
+      shadow = PyRef::Steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(base), shadow.get(),
+                                                         maxlen.get(), nullptr));
     }
   } else if (IsDict(base)) {
     PyRef keys = PyRef::Steal(PyList_AsTuple(PyRef::Steal(PyDict_Keys(o)).get()));
@@ -168,7 +179,8 @@ bool Trace::EnsureShadow(Var v) {
     }
     for (Py_ssize_t i = 0; i < n; i++) {
       if (!IsSafeKey(PyTuple_GET_ITEM(keys.get(), i))) {
-        Break(std::string("a dict with keys of type ") + Py_TYPE(PyTuple_GET_ITEM(keys.get(), i))->tp_name + " is read as a whole",
+        Break(std::string("a dict with keys of type ") + Py_TYPE(PyTuple_GET_ITEM(keys.get(), i))->tp_name +
+                  " is read as a whole",
               "hashing such keys may run user code");
         return false;
       }
@@ -207,7 +219,8 @@ bool Trace::EnsureShadow(Var v) {
     }
     for (Py_ssize_t i = 0; i < n; i++) {
       if (!IsSafeKey(PyTuple_GET_ITEM(items.get(), i))) {
-        Break(std::string("a set with elements of type ") + Py_TYPE(PyTuple_GET_ITEM(items.get(), i))->tp_name + " is read",
+        Break(std::string("a set with elements of type ") +
+                  Py_TYPE(PyTuple_GET_ITEM(items.get(), i))->tp_name + " is read",
               "hashing such elements may run user code");
         return false;
       }
@@ -259,7 +272,8 @@ Var Trace::DequeMaxlen(Var deque) {
     return PyObject_CallMethod(module.get(), "attrgetter", "s", "maxlen");
   }();
   static PyObject* maxlen_name = Name("maxlen");
-  if (deque->kind == VariableKind::kNew) return FromShadow(PyRef::Steal(PyObject_GenericGetAttr(deque->shadow.get(), maxlen_name)).get());
+  if (deque->kind == VariableKind::kNew)
+    return FromShadow(PyRef::Steal(PyObject_GenericGetAttr(deque->shadow.get(), maxlen_name)).get());
   PyRef value = PyRef::Steal(PyObject_GenericGetAttr(deque->value.get(), maxlen_name));
   if (!value) return RaiseFromPython();
   Source s{SourceKind::kCall};
@@ -292,8 +306,9 @@ bool Trace::DictOfShadow(Var view) {
   PyRef shadow = PyRef::Steal(PyDict_New());
   if (o->kind == VariableKind::kObject) {
     static PyObject* dict_name = Name("__dict__");
-    PyObject* real = PyModule_Check(o->value.get()) ? PyModule_GetDict(o->value.get())
-                                                   : PyRef::Steal(PyObject_GenericGetDict(o->value.get(), nullptr)).get();
+    PyObject* real = PyModule_Check(o->value.get())
+                         ? PyModule_GetDict(o->value.get())
+                         : PyRef::Steal(PyObject_GenericGetDict(o->value.get(), nullptr)).get();
     if (real == nullptr || PyType_Check(o->value.get())) {
       PyErr_Clear();
       Break("the __dict__ of a class is read as a whole");
@@ -331,9 +346,11 @@ bool Trace::DictOfShadow(Var view) {
   return true;
 }
 
-// ---- methods --------------------------------------------------------------------------------------------------------------
+// ---- methods
+// --------------------------------------------------------------------------------------------------------------
 
-Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vector<Var>& args_in, PyObject* kwnames) {
+Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vector<Var>& args_in,
+                           PyObject* kwnames) {
   std::vector<Var> args = args_in;
   Var self = Look(args[0]);
   args[0] = self;
@@ -346,7 +363,8 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
     if (strcmp(text, "__contains__") == 0) return BuiltinContains(self, args[1]);
     if (strcmp(text, "__delitem__") == 0) return BuiltinSetItem(self, args[1], nullptr) ? None() : nullptr;
   }
-  if (n == 3 && kwnames == nullptr && strcmp(text, "__setitem__") == 0) return BuiltinSetItem(self, args[1], args[2]) ? None() : nullptr;
+  if (n == 3 && kwnames == nullptr && strcmp(text, "__setitem__") == 0)
+    return BuiltinSetItem(self, args[1], args[2]) ? None() : nullptr;
   if (n == 1 && strcmp(text, "__len__") == 0) return BuiltinLength(self);
   bool untouched = self->kind == VariableKind::kObject && !self->shadow;
   if (IsDict(base) && kwnames == nullptr && untouched) {
@@ -369,9 +387,11 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   }
   // Additions that read nothing.
   if (untouched && kwnames == nullptr) {
-    bool one = n == 2 && ((base == &PyList_Type && strcmp(text, "append") == 0) || (base == &PySet_Type && strcmp(text, "add") == 0) ||
+    bool one = n == 2 && ((base == &PyList_Type && strcmp(text, "append") == 0) ||
+                          (base == &PySet_Type && strcmp(text, "add") == 0) ||
                           (base == DequeType() && IsOneOf(text, {"append", "appendleft"})));
-    bool many = n == 2 && ((base == &PyList_Type && IsOneOf(text, {"extend", "__iadd__"})) || (base == DequeType() && IsOneOf(text, {"extend", "extendleft"})));
+    bool many = n == 2 && ((base == &PyList_Type && IsOneOf(text, {"extend", "__iadd__"})) ||
+                           (base == DequeType() && IsOneOf(text, {"extend", "extendleft"})));
     if (one && base == &PySet_Type) {
       Var item = Look(args[1]);
       PyObject* constant = item->kind == VariableKind::kScalar ? item->value.get() : TryConst(item);
@@ -386,8 +406,9 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
       std::vector<Var> items;
       if (!Iterate(args[1], &items)) return nullptr;
       for (Var item : items) NoteContents(self, text, Describe(item));
-      if (!self->shadow) {   // iterating may have read it
-        static PyObject* list_extend = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyList_Type), "extend");
+      if (!self->shadow) {  // iterating may have read it
+        static PyObject* list_extend =
+            PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyList_Type), "extend");
         PyObject* method = base == &PyList_Type ? list_extend : descriptor;
         if (!items.empty()) self->delta.push_back({method, {NewTuple(items)}});
         return strcmp(text, "__iadd__") == 0 ? self : None();
@@ -399,10 +420,14 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   bool keyed = IsDict(base) || base == &PySet_Type || base == &PyFrozenSet_Type;
   for (size_t i = 1; i < n; i++) {
     Var a = Look(args[i]);
-    bool specialise = (keyed && i == 1) || (base == &PyList_Type && IsOneOf(text, {"insert", "pop", "index", "count", "remove", "__imul__", "__mul__"}) && i == 1) ||
-                      (base == DequeType() && IsOneOf(text, {"rotate", "insert", "index", "count", "remove"}) && i == 1);
+    bool specialise =
+        (keyed && i == 1) ||
+        (base == &PyList_Type &&
+         IsOneOf(text, {"insert", "pop", "index", "count", "remove", "__imul__", "__mul__"}) && i == 1) ||
+        (base == DequeType() && IsOneOf(text, {"rotate", "insert", "index", "count", "remove"}) && i == 1);
     if (specialise && a->kind == VariableKind::kScalar && !Specialize(a)) return nullptr;
-    if (keyed && i == 1 && a->kind == VariableKind::kNew && a->type == &PyTuple_Type && IsOneOf(text, {"get", "pop", "setdefault", "add", "discard", "remove"})) {
+    if (keyed && i == 1 && a->kind == VariableKind::kNew && a->type == &PyTuple_Type &&
+        IsOneOf(text, {"get", "pop", "setdefault", "add", "discard", "remove"})) {
       for (Var item : a->items) {
         if (Look(item)->kind == VariableKind::kScalar && !Specialize(item)) return nullptr;
       }
@@ -410,7 +435,8 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   }
   if (base == &PySet_Type && self->kind == VariableKind::kObject &&
       IsOneOf(text, {"intersection_update", "symmetric_difference_update", "__iand__", "__ixor__", "pop"})) {
-    return Break(std::string("set.") + text + "() of a set that was there before", "its order afterwards depends on the set's history");
+    return Break(std::string("set.") + text + "() of a set that was there before",
+                 "its order afterwards depends on the set's history");
   }
   if (Mutates(base, text)) {
     NoteContents(self, text, n > 1 ? Describe(args[n - 1]) : "");
@@ -447,13 +473,16 @@ Var Trace::Snapshot(Var v) {
   return FromShadow(copy.get());
 }
 
-// ---- dicts that were there before, read without a shadow --------------------------------------------------------------------
+// ---- dicts that were there before, read without a shadow
+// --------------------------------------------------------------------
 
 // The value under the key; nullptr without failure: absent (guarded).
 Var Trace::DictLookup(Var self, Var key_in) {
   Var key = Look(key_in);
   PyObject* dict = self->value.get();
-  PyObject* k = key->kind == VariableKind::kScalar ? key->value.get() : key->kind == VariableKind::kObject ? key->value.get() : TryConst(key);
+  PyObject* k = key->kind == VariableKind::kScalar   ? key->value.get()
+                : key->kind == VariableKind::kObject ? key->value.get()
+                                                     : TryConst(key);
   if (k == nullptr && key->kind == VariableKind::kNew && key->type == &PyTuple_Type) k = ConstValue(key);
   if (failure_ != Failure::kNone) return nullptr;
   if (k == nullptr && key->kind == VariableKind::kScalar) k = ConstValue(key);
@@ -464,13 +493,15 @@ Var Trace::DictLookup(Var self, Var key_in) {
         Var found = ShadowGet(self, key);
         return found;
       }
-      Break("a dict is read with a key of type " + std::string(key->type->tp_name), "hashing it may run user code");
+      Break("a dict is read with a key of type " + std::string(key->type->tp_name),
+            "hashing it may run user code");
     }
     return nullptr;
   }
   PyRef key_holder = PyRef::Borrow(k);
   if (!IsSafeKey(k) && strcmp(Py_TYPE(Py_TYPE(k))->tp_name, "EnumType") != 0) {
-    Break("a dict is read with a key of type " + std::string(Py_TYPE(k)->tp_name), "hashing it may run user code");
+    Break("a dict is read with a key of type " + std::string(Py_TYPE(k)->tp_name),
+          "hashing it may run user code");
     return nullptr;
   }
   if (!self->delta.empty()) {
@@ -521,9 +552,7 @@ Var Trace::ShadowGet(Var self, Var key) {
   return FromShadow(value.get());
 }
 
-Var Trace::RaiseKeyError(Var key) {
-  return Raise(MakeException(PyExc_KeyError, {key}));
-}
+Var Trace::RaiseKeyError(Var key) { return Raise(MakeException(PyExc_KeyError, {key})); }
 
 Var Trace::BuiltinGetItem(Var o, Var key_in) {
   Var key = Look(key_in);
@@ -557,7 +586,8 @@ Var Trace::BuiltinGetItem(Var o, Var key_in) {
     }
     if (found != nullptr || failure_ != Failure::kNone) return found;
     static PyObject* missing_name = Name("__missing__");
-    PyObject* missing = o->type != base || base == DefaultDictType() ? TypeLookup(o->type, missing_name, true) : nullptr;
+    PyObject* missing =
+        o->type != base || base == DefaultDictType() ? TypeLookup(o->type, missing_name, true) : nullptr;
     if (missing != nullptr && PyFunction_Check(missing)) return Call(Fixed(missing), {o, key});
     if (base == DefaultDictType()) {
       Var factory = DefaultFactory(o);
@@ -602,10 +632,14 @@ bool Trace::BuiltinSetItem(Var o, Var key_in, Var value) {
   PyTypeObject* base = BaseContainer(o->type);
   bool untouched = o->kind == VariableKind::kObject && !o->shadow;
   if (IsDict(base) && untouched && value != nullptr) {
-    PyObject* k = key->kind == VariableKind::kScalar ? key->value.get() : key->kind == VariableKind::kObject ? key->value.get() : TryConst(key);
+    PyObject* k = key->kind == VariableKind::kScalar   ? key->value.get()
+                  : key->kind == VariableKind::kObject ? key->value.get()
+                                                       : TryConst(key);
     if (k != nullptr && IsSafeKey(k)) {
-      static PyObject* set_dict = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "__setitem__");
-      static PyObject* set_ordered = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "__setitem__");
+      static PyObject* set_dict =
+          PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "__setitem__");
+      static PyObject* set_ordered =
+          PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "__setitem__");
       NoteContents(o, "setitem " + Describe(key), Describe(value));
       o->delta.push_back({base == &PyODict_Type ? set_ordered : set_dict, {key, value}});
       return true;
@@ -623,7 +657,8 @@ bool Trace::BuiltinSetItem(Var o, Var key_in, Var value) {
     if (failure_ == Failure::kNone) RaiseFromPython();
     return false;
   }
-  NoteContents(o, (value != nullptr ? "setitem " : "delitem ") + Describe(key), value != nullptr ? Describe(value) : "");
+  NoteContents(o, (value != nullptr ? "setitem " : "delitem ") + Describe(key),
+               value != nullptr ? Describe(value) : "");
   int status;
   if (value != nullptr) {
     bool slice = PySlice_Check(k.get());
@@ -647,7 +682,8 @@ Var Trace::BuiltinContains(Var o, Var item_in) {
   Var item = Look(item_in);
   PyTypeObject* base = BaseContainer(o->type);
   bool untouched = o->kind == VariableKind::kObject && !o->shadow;
-  if (untouched && IsDict(base) && o->delta.empty() && item->kind == VariableKind::kScalar && item->value && IsSafeKey(item->value.get())) {
+  if (untouched && IsDict(base) && o->delta.empty() && item->kind == VariableKind::kScalar && item->value &&
+      IsSafeKey(item->value.get())) {
     int found = PyDict_Contains(o->value.get(), item->value.get());
     if (found < 0) return RaiseFromPython();
     Source s{SourceKind::kContains};
@@ -699,13 +735,16 @@ Var Trace::BuiltinLength(Var o) {
     if (o->delta.empty() || plain_list) {
       Source s{SourceKind::kLength};
       s.operands = {o->source};
-      Py_ssize_t n = PyList_Check(o->value.get()) ? PyList_GET_SIZE(o->value.get()) : PyDict_Check(o->value.get()) ? PyDict_GET_SIZE(o->value.get())
-                     : PyAnySet_Check(o->value.get()) ? PySet_GET_SIZE(o->value.get()) : Py_SIZE(o->value.get());
+      Py_ssize_t n = PyList_Check(o->value.get())     ? PyList_GET_SIZE(o->value.get())
+                     : PyDict_Check(o->value.get())   ? PyDict_GET_SIZE(o->value.get())
+                     : PyAnySet_Check(o->value.get()) ? PySet_GET_SIZE(o->value.get())
+                                                      : Py_SIZE(o->value.get());
       Var length = Scalar(&PyLong_Type, sources_.Intern(std::move(s)), PyLong_FromSsize_t(n));
       Py_ssize_t added = 0;
       for (DeltaCall& call : o->delta) {
         Var first = Look(call.args[0]);
-        bool extend = strcmp(PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(call.method)->d_name), "extend") == 0;
+        bool extend =
+            strcmp(PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(call.method)->d_name), "extend") == 0;
         added += extend ? static_cast<Py_ssize_t>(first->items.size()) : 1;
       }
       if (added == 0) return length;
@@ -716,7 +755,8 @@ Var Trace::BuiltinLength(Var o) {
   return ConstSteal(PyLong_FromSsize_t(PyObject_Size(o->shadow.get())));
 }
 
-// ---- the __dict__ of an object ------------------------------------------------------------------------------------------------
+// ---- the __dict__ of an object
+// ------------------------------------------------------------------------------------------------
 
 Var Trace::DictOfMethod(Var view, const char* text, const std::vector<Var>& args, PyObject* kwnames) {
   Var o = Look(view->dict_of);
@@ -724,12 +764,15 @@ Var Trace::DictOfMethod(Var view, const char* text, const std::vector<Var>& args
   view->shadow = PyRef();
   auto key_of = [&]() -> PyObject* {
     PyObject* key = ConstValue(args[1]);
-    if (key != nullptr && !PyUnicode_Check(key)) Break("the __dict__ of an object is used with a key that is no text");
+    if (key != nullptr && !PyUnicode_Check(key))
+      Break("the __dict__ of an object is used with a key that is no text");
     return failure_ == Failure::kNone ? key : nullptr;
   };
   bool is_class = o->kind == VariableKind::kObject && PyType_Check(o->value.get());
   if (is_class) return Break("the __dict__ of a class is used");
-  if (kwnames == nullptr && n >= 2 && IsOneOf(text, {"__getitem__", "get", "__contains__", "pop", "setdefault", "__setitem__", "__delitem__"})) {
+  if (kwnames == nullptr && n >= 2 &&
+      IsOneOf(text,
+              {"__getitem__", "get", "__contains__", "pop", "setdefault", "__setitem__", "__delitem__"})) {
     PyObject* key = key_of();
     if (key == nullptr) return nullptr;
     PyObject* interned = Py_NewRef(key);
@@ -766,7 +809,8 @@ Var Trace::DictOfMethod(Var view, const char* text, const std::vector<Var>& args
       PyObject *key, *value;
       Py_ssize_t position = 0;
       while (PyDict_Next(items->shadow.get(), &position, &key, &value) != 0) {
-        if (!PyUnicode_Check(key)) return Break("the __dict__ of an object is updated with a key that is no text");
+        if (!PyUnicode_Check(key))
+          return Break("the __dict__ of an object is updated with a key that is no text");
         PyObject* interned = Py_NewRef(key);
         PyUnicode_InternInPlace(&interned);
         keep_alive_.push_back(PyRef::Steal(interned));

@@ -7,12 +7,14 @@
 
 namespace thirdbook {
 
-Emitter::Emitter(Trace& trace, PyObject* placeholder) : t_(trace), root_(trace.root()), placeholder_(placeholder) {
+Emitter::Emitter(Trace& trace, PyObject* placeholder)
+    : t_(trace), root_(trace.root()), placeholder_(placeholder) {
   const CodeParts& original = *root_.parts;
   parts_.consts = PySequence_List(original.consts);
   parts_.names = PySequence_List(original.names);
   PyCodeObject* code = root_.code;
-  argument_slots_ = code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0 ? 1 : 0) +
+  argument_slots_ = code->co_argcount + code->co_kwonlyargcount +
+                    ((code->co_flags & CO_VARARGS) != 0 ? 1 : 0) +
                     ((code->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
   for (uint8_t kind : original.local_kinds) {
     if ((kind & kLocalFree) != 0) {
@@ -33,7 +35,8 @@ bool Emitter::Fail(int step, const std::string& why) {
   return false;
 }
 
-// ---- constants, names, temporaries -------------------------------------------------------------------------------------------
+// ---- constants, names, temporaries
+// -------------------------------------------------------------------------------------------
 
 int32_t Emitter::ConstIndex(PyObject* o) {
   auto it = const_index_.find(o);
@@ -57,10 +60,12 @@ int32_t Emitter::NameIndex(PyObject* name) {
   return static_cast<int32_t>(PyList_GET_SIZE(parts_.names)) - 1;
 }
 
-int32_t Emitter::NameIndex(const char* name) { return NameIndex(PyRef::Steal(PyUnicode_InternFromString(name)).get()); }
+int32_t Emitter::NameIndex(const char* name) {
+  return NameIndex(PyRef::Steal(PyUnicode_InternFromString(name)).get());
+}
 
-// The argument of COMPARE_OP: the operator, and in the low bits which outcomes of a three-way comparison (unordered 1, less 2, greater 4, equal 8)
-// are true, which CPython's specialised forms read.
+// The argument of COMPARE_OP: the operator, and in the low bits which outcomes of a three-way comparison
+// (unordered 1, less 2, greater 4, equal 8) are true, which CPython's specialised forms read.
 static int32_t CompareArgument(int op) {
   static const int kOutcomes[] = {2, 10, 8, 7, 4, 12};
   return op << 5 | kOutcomes[op];
@@ -68,7 +73,8 @@ static int32_t CompareArgument(int op) {
 
 int32_t Emitter::NewTemp() { return nonfree_ + temps_++; }
 
-// ---- what is needed ----------------------------------------------------------------------------------------------------------
+// ---- what is needed
+// ----------------------------------------------------------------------------------------------------------
 
 void Emitter::CountSource(SourceId s) {
   if (static_cast<size_t>(t_.sources().size()) > source_uses_.size()) {
@@ -85,7 +91,8 @@ bool Emitter::DependsOnGraph(SourceId s) {
   for (SourceId operand : source.operands) {
     if (DependsOnGraph(operand)) return true;
   }
-  // Text and numbers of input tensors are read after the graph has accepted its inputs, before anything is written.
+  // Text and numbers of input tensors are read after the graph has accepted its inputs, before anything is
+  // written.
   return false;
 }
 
@@ -124,7 +131,8 @@ void Emitter::CollectFrom(Var v) {
       return;
     }
     PyRef items = PyRef::Steal(PySequence_Tuple(shadow));
-    for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(items.get()); i++) CollectFrom(t_.FromShadow(PyTuple_GET_ITEM(items.get(), i)));
+    for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(items.get()); i++)
+      CollectFrom(t_.FromShadow(PyTuple_GET_ITEM(items.get(), i)));
     PyErr_Clear();
   };
   for (Var item : v->items) CollectFrom(item);
@@ -132,7 +140,8 @@ void Emitter::CollectFrom(Var v) {
   for (auto& [name, value] : v->attributes) CollectFrom(value);
   if (v->function != nullptr) {
     FunctionState& f = *v->function;
-    for (Var part : {f.globals, f.defaults, f.kwdefaults, f.annotate, f.annotations, f.type_params}) CollectFrom(part);
+    for (Var part : {f.globals, f.defaults, f.kwdefaults, f.annotate, f.annotations, f.type_params})
+      CollectFrom(part);
     for (Var cell : f.closure) CollectFrom(cell);
   }
   CollectFrom(v->dict_of);
@@ -146,7 +155,8 @@ void Emitter::CollectFrom(Var v) {
     if (reduced && PyTuple_Check(reduced.get()) && PyTuple_GET_SIZE(reduced.get()) >= 2) {
       keep_.push_back(reduced);
       PyObject* args = PyTuple_GET_ITEM(reduced.get(), 1);
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) CollectFrom(t_.FromShadow(PyTuple_GET_ITEM(args, i)));
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+        CollectFrom(t_.FromShadow(PyTuple_GET_ITEM(args, i)));
       t_.ClearFailure();
     }
   }
@@ -175,10 +185,12 @@ void Emitter::Collect() {
         if (w.target->shadow) {
           PyObject* shadow = w.target->shadow.get();
           PyRef items = PyRef::Steal(PyDict_Check(shadow) ? PyDict_Values(shadow) : PySequence_List(shadow));
-          for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); i++) CollectFrom(t_.FromShadow(PyList_GET_ITEM(items.get(), i)));
+          for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); i++)
+            CollectFrom(t_.FromShadow(PyList_GET_ITEM(items.get(), i)));
           if (PyDict_Check(shadow)) {
             PyRef keys = PyRef::Steal(PyDict_Keys(shadow));
-            for (Py_ssize_t i = 0; keys && i < PyList_GET_SIZE(keys.get()); i++) CollectFrom(t_.FromShadow(PyList_GET_ITEM(keys.get(), i)));
+            for (Py_ssize_t i = 0; keys && i < PyList_GET_SIZE(keys.get()); i++)
+              CollectFrom(t_.FromShadow(PyList_GET_ITEM(keys.get(), i)));
           }
         }
         break;
@@ -197,7 +209,8 @@ void Emitter::Collect() {
   }
 }
 
-// ---- sources -------------------------------------------------------------------------------------------------------------------
+// ---- sources
+// -------------------------------------------------------------------------------------------------------------------
 
 void Emitter::EmitSource(SourceId id) {
   int32_t& slot = source_slot_[static_cast<size_t>(id.value)];
@@ -206,7 +219,8 @@ void Emitter::EmitSource(SourceId id) {
     return;
   }
   const Source& s = t_.sources().at(id);
-  bool leaf = s.kind == SourceKind::kLocal || s.kind == SourceKind::kClosureCell || s.kind == SourceKind::kObject || s.kind == SourceKind::kGraphTensor;
+  bool leaf = s.kind == SourceKind::kLocal || s.kind == SourceKind::kClosureCell ||
+              s.kind == SourceKind::kObject || s.kind == SourceKind::kGraphTensor;
   EmitSourceBody(s);
   if (!leaf && source_uses_[static_cast<size_t>(id.value)] > 1) {
     slot = NewTemp();
@@ -217,7 +231,8 @@ void Emitter::EmitSource(SourceId id) {
 
 void Emitter::EmitSourceBody(const Source& s) {
   auto operand = [&](size_t i) { EmitSource(s.operands[i]); };
-  static PyObject* object_getattribute = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__getattribute__");
+  static PyObject* object_getattribute =
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__getattribute__");
   switch (s.kind) {
     case SourceKind::kLocal: Op(Opcode::LOAD_FAST, s.detail); break;
     case SourceKind::kClosureCell: Op(Opcode::LOAD_FAST, CodeBuilder::FreeSlot(s.detail)); break;
@@ -233,7 +248,7 @@ void Emitter::EmitSourceBody(const Source& s) {
       break;
     }
     case SourceKind::kAttribute: {
-      if (s.detail == 3) {   // an object whose class has attribute access of its own
+      if (s.detail == 3) {  // an object whose class has attribute access of its own
         CallConst(object_getattribute);
         operand(0);
         LoadConst(t_.object(s.object));
@@ -251,8 +266,10 @@ void Emitter::EmitSourceBody(const Source& s) {
     case SourceKind::kItem: {
       const Source& container = t_.sources().at(s.operands[0]);
       const Source& key = t_.sources().at(s.operands[1]);
-      if (container.kind == SourceKind::kObject && key.kind == SourceKind::kObject && PyUnicode_CheckExact(t_.object(key.object)) &&
-          (t_.object(container.object) == t_.frame_view().globals || t_.object(container.object) == t_.frame_view().builtins)) {
+      if (container.kind == SourceKind::kObject && key.kind == SourceKind::kObject &&
+          PyUnicode_CheckExact(t_.object(key.object)) &&
+          (t_.object(container.object) == t_.frame_view().globals ||
+           t_.object(container.object) == t_.frame_view().builtins)) {
         Op(Opcode::LOAD_GLOBAL, NameIndex(t_.object(key.object)) << 1);
         break;
       }
@@ -277,7 +294,8 @@ void Emitter::EmitSourceBody(const Source& s) {
       PyTypeObject* type = t_.SourceType(s.operands[0]);
       PyTypeObject* base = BaseContainer(type);
       if (type != nullptr && base != type && type != &PyTuple_Type) {
-        PyRef method = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base != nullptr ? base : &PyTuple_Type), "__len__"));
+        PyRef method = PyRef::Steal(PyObject_GetAttrString(
+            reinterpret_cast<PyObject*>(base != nullptr ? base : &PyTuple_Type), "__len__"));
         CallConst(method.get());
       } else {
         CallConst(PyDict_GetItemString(PyEval_GetBuiltins(), "len"));
@@ -295,7 +313,8 @@ void Emitter::EmitSourceBody(const Source& s) {
       operand(0);
       if (s.detail >= static_cast<int32_t>(FunctionPart::kClosure)) {
         Op(Opcode::LOAD_ATTR, NameIndex("__closure__") << 1);
-        LoadConst(PyRef::Steal(PyLong_FromLong(s.detail - static_cast<int32_t>(FunctionPart::kClosure))).get());
+        LoadConst(
+            PyRef::Steal(PyLong_FromLong(s.detail - static_cast<int32_t>(FunctionPart::kClosure))).get());
         Op(Opcode::BINARY_OP, 26);
       } else {
         Op(Opcode::LOAD_ATTR, NameIndex(s.name.c_str()) << 1);
@@ -313,9 +332,7 @@ void Emitter::EmitSourceBody(const Source& s) {
         case kUnaryNegative: Op(Opcode::UNARY_NEGATIVE); break;
         case kUnaryPositive: Op(Opcode::CALL_INTRINSIC_1, 5); break;
         case kUnaryInvert: Op(Opcode::UNARY_INVERT); break;
-        default:
-          Op(Opcode::TO_BOOL);
-          Op(Opcode::UNARY_NOT);
+        default: Op(Opcode::TO_BOOL); Op(Opcode::UNARY_NOT);
       }
       break;
     case SourceKind::kCompare:
@@ -356,7 +373,8 @@ PyTypeObject* Trace::SourceType(SourceId id) {
   return it != by_source_.end() && it->second->value ? Py_TYPE(it->second->value.get()) : nullptr;
 }
 
-// ---- values ----------------------------------------------------------------------------------------------------------------------
+// ---- values
+// ----------------------------------------------------------------------------------------------------------------------
 
 bool Emitter::Emit(Var v) {
   while (v->forward != nullptr) v = v->forward;
@@ -381,12 +399,14 @@ bool Emitter::Emit(Var v) {
   return false;
 }
 
-// Reads every input that is used after the graph into a temporary, so that the replay cannot change what it means.
+// Reads every input that is used after the graph into a temporary, so that the replay cannot change what it
+// means.
 void Emitter::EmitLoads(bool after_graph) {
   code_.SetRole(Role::kLoad);
   bool stable = t_.writes().empty() && t_.WrittenInputs().empty();
   for (Var v : needed_) {
-    bool sourced = v->kind == VariableKind::kLazy || v->kind == VariableKind::kScalar || v->kind == VariableKind::kObject ||
+    bool sourced = v->kind == VariableKind::kLazy || v->kind == VariableKind::kScalar ||
+                   v->kind == VariableKind::kObject ||
                    (v->kind == VariableKind::kTensor && v->source.defined());
     if (!sourced || v->emitted_slot >= 0) continue;
     const Source& s = t_.sources().at(v->source);
@@ -397,7 +417,9 @@ void Emitter::EmitLoads(bool after_graph) {
       while (now != nullptr && now->forward != nullptr) now = now->forward;
       overwritten = now != v;
     }
-    if (!overwritten && (s.kind == SourceKind::kLocal || s.kind == SourceKind::kObject || s.kind == SourceKind::kClosureCell)) continue;
+    if (!overwritten &&
+        (s.kind == SourceKind::kLocal || s.kind == SourceKind::kObject || s.kind == SourceKind::kClosureCell))
+      continue;
     bool late = DependsOnGraph(v->source) || (v->kind == VariableKind::kScalar && !v->value);
     if (late != after_graph) continue;
     if (stable && !after_graph && !t_.reached_break()) continue;
@@ -521,7 +543,8 @@ bool Emitter::Run() {
 
 void Emitter::SetGraphCallable(PyObject* callable) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(parts_.consts); i++) {
-    if (PyList_GET_ITEM(parts_.consts, i) == placeholder_) PyList_SetItem(parts_.consts, i, Py_NewRef(callable));
+    if (PyList_GET_ITEM(parts_.consts, i) == placeholder_)
+      PyList_SetItem(parts_.consts, i, Py_NewRef(callable));
   }
 }
 

@@ -1,12 +1,16 @@
-// Turns a finished trace into the rewritten code object: load · graph · rebuild · replay · return, or break and resume.
+// Turns a finished trace into the rewritten code object: load · graph · rebuild · replay · return, or break
+// and resume.
 //
-//   args ──load──▶ temporaries ──graph──▶ outputs ──rebuild──▶ new objects ──replay──▶ world changed ──▶ return | broken op + resume
-//   └──────────── an exception here: hand the call back to the untouched frame ───────────┘
+//   args ──load──▶ temporaries ──graph──▶ outputs ──rebuild──▶ new objects ──replay──▶ world changed ──▶
+//   return | broken op + resume └──────────── an exception here: hand the call back to the untouched frame
+//   ───────────┘
 //
-// In: a Trace that returned or stopped before a root instruction. Out: a code object with the argument slots of the original as positional parameters. Invariant:
-// nothing outside of the function changes before the replay, and the replay runs no code of the user's that tracing has run already.
+// In: a Trace that returned or stopped before a root instruction. Out: a code object with the argument slots
+// of the original as positional parameters. Invariant: nothing outside of the function changes before the
+// replay, and the replay runs no code of the user's that tracing has run already.
 //
-// emit.cc: the order of phases, sources; emit_objects.cc: new objects; emit_replay.cc: writes; emit_break.cc: broken instruction, resume.
+// emit.cc: the order of phases, sources; emit_objects.cc: new objects; emit_replay.cc: writes; emit_break.cc:
+// broken instruction, resume.
 #pragma once
 
 #include <set>
@@ -19,13 +23,15 @@ namespace thirdbook {
 class Emitter {
  public:
   Emitter(Trace& trace, PyObject* graph_callable_holder);
-  // False when an object cannot be made again: `retry_step()` says before which root step to break instead (-1: the frame cannot be compiled, see why()).
+  // False when an object cannot be made again: `retry_step()` says before which root step to break instead
+  // (-1: the frame cannot be compiled, see why()).
   bool Run();
   int retry_step() const { return retry_step_; }
   const std::string& why() const { return why_; }
-  PyCodeObject* TakeCode();                                  // new reference or nullptr with an exception set
+  PyCodeObject* TakeCode();  // new reference or nullptr with an exception set
   const std::vector<Role>& roles() const { return roles_; }
-  // The graph's outputs in order; decided while emitting. The callable is put in place of the placeholder constant afterwards.
+  // The graph's outputs in order; decided while emitting. The callable is put in place of the placeholder
+  // constant afterwards.
   const std::vector<ValueRef>& outputs() const { return outputs_; }
   bool needs_graph() const { return needs_graph_; }
   void SetGraphCallable(PyObject* callable);
@@ -39,7 +45,7 @@ class Emitter {
   void EmitLoads(bool after_graph);
   void EmitGraph();
   void EmitCommits();
-  bool Emit(Var v);                                          // pushes it
+  bool Emit(Var v);  // pushes it
   void EmitSource(SourceId s);
   void EmitSourceBody(const Source& s);
   void LoadConst(PyObject* o);
@@ -48,19 +54,22 @@ class Emitter {
   int32_t NameIndex(const char* name);
   int32_t NewTemp();
   void Op(Opcode op, int32_t arg = 0) { code_.Emit(op, arg); }
-  void CallConst(PyObject* callable) { LoadConst(callable); Op(Opcode::PUSH_NULL); }
+  void CallConst(PyObject* callable) {
+    LoadConst(callable);
+    Op(Opcode::PUSH_NULL);
+  }
   bool Fail(Var v, const std::string& why);
   bool Fail(int step, const std::string& why);
 
   // --- emit_objects.cc ---
-  bool Build(Var v);                                         // pushes a new object, and remembers its slot
+  bool Build(Var v);  // pushes a new object, and remembers its slot
   bool BuildContainer(Var v);
   bool BuildInstance(Var v);
   bool BuildFunction(Var v);
   bool BuildIterator(Var v);
   bool BuildException(Var v);
   bool BuildTensor(Var v);
-  bool EmitReal(PyObject* shadow_object);                    // what stands in a shadow
+  bool EmitReal(PyObject* shadow_object);  // what stands in a shadow
   bool FillPending();
   bool FillContainer(Var v);
   bool FillAttributes(Var v);
@@ -104,7 +113,7 @@ class Emitter {
   std::vector<PyRef> keep_;
   PyObject* placeholder_;
   bool needs_graph_ = false;
-  bool null_on_top_ = false;   // the broken instruction leaves NULL on the stack
+  bool null_on_top_ = false;  // the broken instruction leaves NULL on the stack
   int retry_step_ = -1;
   std::string why_;
   std::vector<PyRef> resume_codes_;

@@ -1,7 +1,9 @@
-// The end of a rewritten function: return, or the broken instruction and the request to go on after it. See emit.h.
+// The end of a rewritten function: return, or the broken instruction and the request to go on after it. See
+// emit.h.
 //
-// In: the root frame before the broken instruction. Out: its locals and stack as real values, the instruction itself, then `return _resume(function, *values)`
-// for each way on: after it, at its jump target, at the handler of an exception that it raises. Invariant: the instruction sees just what it would have seen.
+// In: the root frame before the broken instruction. Out: its locals and stack as real values, the instruction
+// itself, then `return _resume(function, *values)` for each way on: after it, at its jump target, at the
+// handler of an exception that it raises. Invariant: the instruction sees just what it would have seen.
 #include "interpret/emit.h"
 
 namespace thirdbook {
@@ -39,7 +41,7 @@ bool Emitter::EmitBreak() {
     while (v->forward != nullptr) v = v->forward;
     if (v->kind != VariableKind::kNew && v->kind != VariableKind::kConst && v->source.defined()) {
       const Source& s = t_.sources().at(v->source);
-      if (s.kind == SourceKind::kLocal && s.detail == slot) continue;   // still there
+      if (s.kind == SourceKind::kLocal && s.detail == slot) continue;  // still there
     }
     if (!Emit(v) || !FillPending()) return false;
     stores.push_back(slot);
@@ -52,16 +54,17 @@ bool Emitter::EmitBreak() {
   for (size_t k = 0; k < root_.stack.size(); k++) {
     ResumeItem item = k < items.size() ? items[k] : ResumeItem::kValue;
     if (item == ResumeItem::kPrevious) continue;
-    if (item == ResumeItem::kBareHandler) return Fail(-1, "the break lies after the end of an exception handler");
+    if (item == ResumeItem::kBareHandler)
+      return Fail(-1, "the break lies after the end of an exception handler");
     if (item == ResumeItem::kCurrent) {
-
       if (!Emit(root_.stack[k]) || !FillPending()) return false;
       Op(Opcode::PUSH_EXC_INFO);
       continue;
     }
     if (!Emit(root_.stack[k]) || !FillPending()) return false;
   }
-  // Code that looks at its frame's locals must not see ours, and what dies at the instruction must not live on in them.
+  // Code that looks at its frame's locals must not see ours, and what dies at the instruction must not live
+  // on in them.
   if (StackPops(broken.op, broken.arg) > 0 || StackPushes(broken.op, broken.arg) > 0) {
     for (int32_t i = 0; i < temps_; i++) Op(Opcode::DELETE_FAST, nonfree_ + i);
   }
@@ -70,19 +73,25 @@ bool Emitter::EmitBreak() {
   uint16_t flags = OpcodeFlags(broken.op);
   int32_t next_depth = depth + StackEffect(broken.op, broken.arg, false);
   bool jumps = IsJump(broken.op);
-  if (jumps && (IsUnconditional(broken.op) || broken.op == Opcode::SEND)) return Fail(-1, std::string("a break at ") + OpcodeName(broken.op));
-  if (broken.op == Opcode::YIELD_VALUE || broken.op == Opcode::RETURN_VALUE) return Fail(-1, std::string("a break at ") + OpcodeName(broken.op));
+  if (jumps && (IsUnconditional(broken.op) || broken.op == Opcode::SEND))
+    return Fail(-1, std::string("a break at ") + OpcodeName(broken.op));
+  if (broken.op == Opcode::YIELD_VALUE || broken.op == Opcode::RETURN_VALUE)
+    return Fail(-1, std::string("a break at ") + OpcodeName(broken.op));
   int32_t arg = broken.arg;
   if ((flags & (opcode_flag::kLocal | opcode_flag::kCell)) != 0) arg = MapSlot(broken, broken.arg);
   Label target = code_.NewLabel();
-  // Instructions that push a method as a pair push it whole, and NULL: a NULL that is known now can be handed on.
-  bool method_pair = (broken.op == Opcode::LOAD_GLOBAL || broken.op == Opcode::LOAD_ATTR || broken.op == Opcode::LOAD_SUPER_ATTR) && (arg & 1) != 0;
+  // Instructions that push a method as a pair push it whole, and NULL: a NULL that is known now can be handed
+  // on.
+  bool method_pair = (broken.op == Opcode::LOAD_GLOBAL || broken.op == Opcode::LOAD_ATTR ||
+                      broken.op == Opcode::LOAD_SUPER_ATTR) &&
+                     (arg & 1) != 0;
   null_on_top_ = method_pair || broken.op == Opcode::PUSH_NULL;
   if (broken.op == Opcode::LOAD_SPECIAL) {
     static const char* const kNames[] = {"__enter__", "__exit__", "__aenter__", "__aexit__"};
     PyRef name = PyRef::Steal(PyUnicode_InternFromString(kNames[arg & 3]));
     PyObject* found = t_.TypeLookup(t_.TypeOf(root_.stack.back()), name.get(), false);
-    if (found == nullptr || !(PyFunction_Check(found) || Py_TYPE(found) == &PyMethodDescr_Type)) return Fail(-1, "a context manager whose methods are unusual");
+    if (found == nullptr || !(PyFunction_Check(found) || Py_TYPE(found) == &PyMethodDescr_Type))
+      return Fail(-1, "a context manager whose methods are unusual");
   }
   if (jumps) {
     code_.EmitJump(broken.op, target);
@@ -136,7 +145,8 @@ bool Emitter::EmitHandler(int32_t handler, int32_t depth) {
     code_.SetPosition(i.position);
     Op(i.op, (flags & (opcode_flag::kLocal | opcode_flag::kCell)) != 0 ? MapSlot(i, i.arg) : i.arg);
     if (i.op == Opcode::RERAISE) break;
-    if (IsUnconditional(i.op) || at - handler > 40) return Fail(-1, "an exception handler of an unusual shape");
+    if (IsUnconditional(i.op) || at - handler > 40)
+      return Fail(-1, "an exception handler of an unusual shape");
     at++;
   }
   int32_t end = code_.here();
@@ -154,7 +164,7 @@ bool Emitter::EmitHandler(int32_t handler, int32_t depth) {
 // Stack of `depth` values as before original instruction `target`: hand over to the resume function.
 bool Emitter::EmitContinuation(int32_t target, int32_t depth) {
   const Instruction& next = root_.parts->image.instructions[static_cast<size_t>(target)];
-  if (next.op == Opcode::RETURN_VALUE && depth == 1) {   // nothing is left to do
+  if (next.op == Opcode::RETURN_VALUE && depth == 1) {  // nothing is left to do
     Op(Opcode::RETURN_VALUE);
     return true;
   }
@@ -167,7 +177,8 @@ bool Emitter::EmitContinuation(int32_t target, int32_t depth) {
   point.target = target;
   // NULLs: those of the stack below the broken instruction stay what they are.
   for (int32_t k = 0; k < depth; k++) {
-    bool null = items[static_cast<size_t>(k)] == ResumeItem::kValue && static_cast<size_t>(k) < root_.stack.size() &&
+    bool null = items[static_cast<size_t>(k)] == ResumeItem::kValue &&
+                static_cast<size_t>(k) < root_.stack.size() &&
                 root_.stack[static_cast<size_t>(k)]->kind == VariableKind::kNull && k < UntouchedDepth();
     if (k == depth - 1 && null_on_top_) null = true;
     point.stack_is_null.push_back(null);

@@ -1,7 +1,8 @@
 // Makes the new objects that escape. See emit.h.
 //
-// In: New variables and tensors. Out: instructions that push the object and keep it in a slot. Invariant: an object is made once; contents that may refer back to
-// it are filled in afterwards (FillPending), so cycles work; no __init__, __setattr__ or __hash__ written in Python runs here.
+// In: New variables and tensors. Out: instructions that push the object and keep it in a slot. Invariant: an
+// object is made once; contents that may refer back to it are filled in afterwards (FillPending), so cycles
+// work; no __init__, __setattr__ or __hash__ written in Python runs here.
 #include "interpret/builtins.h"
 #include "interpret/emit.h"
 #include "python/tensor_object.h"
@@ -11,7 +12,7 @@ namespace thirdbook {
 namespace {
 
 PyObject* AttributeOf(PyTypeObject* type, const char* name) {
-  static std::vector<PyRef>& kept = *new std::vector<PyRef>();   // outlives the interpreter
+  static std::vector<PyRef>& kept = *new std::vector<PyRef>();  // outlives the interpreter
   PyRef o = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
   PyErr_Clear();
   kept.push_back(o);
@@ -89,7 +90,8 @@ bool Emitter::Build(Var v) {
     } else {
       PyObject* f = function->value.get();
       PyObject* name = nullptr;
-      if (Py_TYPE(f) == &PyMethodDescr_Type || Py_TYPE(f) == &PyWrapperDescr_Type) name = reinterpret_cast<PyDescrObject*>(f)->d_name;
+      if (Py_TYPE(f) == &PyMethodDescr_Type || Py_TYPE(f) == &PyWrapperDescr_Type)
+        name = reinterpret_cast<PyDescrObject*>(f)->d_name;
       if (IsOpFunction(f)) name = reinterpret_cast<OpFunctionObject*>(f)->name;
       if (name == nullptr) {
         CallConst(reinterpret_cast<PyObject*>(&PyMethod_Type));
@@ -137,7 +139,8 @@ bool Emitter::BuildContainer(Var v) {
   bool simple = exact && n < 1000;
   for (Py_ssize_t i = 0; i < n && simple; i++) {
     PyObject* item = PyList_GET_ITEM(items.get(), i);
-    simple = dict ? IsSimpleElement(PyTuple_GET_ITEM(item, 0)) && IsSimpleElement(PyTuple_GET_ITEM(item, 1)) : IsSimpleElement(item);
+    simple = dict ? IsSimpleElement(PyTuple_GET_ITEM(item, 0)) && IsSimpleElement(PyTuple_GET_ITEM(item, 1))
+                  : IsSimpleElement(item);
   }
   if (exact && simple && (base == &PyList_Type || base == &PySet_Type || base == &PyDict_Type)) {
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -148,7 +151,10 @@ bool Emitter::BuildContainer(Var v) {
         return false;
       }
     }
-    Op(base == &PyList_Type ? Opcode::BUILD_LIST : base == &PySet_Type ? Opcode::BUILD_SET : Opcode::BUILD_MAP, static_cast<int32_t>(n));
+    Op(base == &PyList_Type  ? Opcode::BUILD_LIST
+       : base == &PySet_Type ? Opcode::BUILD_SET
+                             : Opcode::BUILD_MAP,
+       static_cast<int32_t>(n));
     StoreSlot(v);
     return true;
   }
@@ -282,9 +288,9 @@ bool Emitter::StoreAttribute(Var object, PyObject* name, Var value) {
   PyTypeObject* type = object->kind == VariableKind::kTensor ? Py_TYPE(object->value.get()) : object->type;
   PyObject* found = t_.TypeLookup(type, name, false);
   bool is_class = object->kind == VariableKind::kObject && PyType_Check(object->value.get());
-  bool shadowed = !is_class && found != nullptr && Py_TYPE(found)->tp_descr_set != nullptr && Py_TYPE(found) != &PyMemberDescr_Type &&
-                  Py_TYPE(found) != &PyGetSetDescr_Type;
-  if (shadowed) {   // written through __dict__
+  bool shadowed = !is_class && found != nullptr && Py_TYPE(found)->tp_descr_set != nullptr &&
+                  Py_TYPE(found) != &PyMemberDescr_Type && Py_TYPE(found) != &PyGetSetDescr_Type;
+  if (shadowed) {  // written through __dict__
     if (!Emit(value) || !Emit(object)) return false;
     Op(Opcode::LOAD_ATTR, NameIndex("__dict__") << 1);
     LoadConst(name);
@@ -351,7 +357,9 @@ bool Emitter::BuildFunction(Var v) {
     Op(Opcode::CALL, 5);
   }
   StoreSlot(v);
-  const std::pair<Var, const char*> parts[] = {{f.defaults, "__defaults__"}, {f.kwdefaults, "__kwdefaults__"}, {f.annotate, "__annotate__"},
+  const std::pair<Var, const char*> parts[] = {{f.defaults, "__defaults__"},
+                                               {f.kwdefaults, "__kwdefaults__"},
+                                               {f.annotate, "__annotate__"},
                                                {f.annotations, "__annotations__"}};
   for (const auto& [part, name] : parts) {
     if (part == nullptr) continue;
@@ -389,7 +397,8 @@ bool Emitter::BuildIterator(Var v) {
       PyRef names = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(v->construct_kwargs.size())));
       for (size_t i = 0; i < v->construct_kwargs.size(); i++) {
         if (!Emit(v->construct_kwargs[i].second)) return false;
-        PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), Py_NewRef(v->construct_kwargs[i].first.get()));
+        PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i),
+                         Py_NewRef(v->construct_kwargs[i].first.get()));
       }
       LoadConst(names.get());
       Op(Opcode::CALL_KW, count);
@@ -410,7 +419,8 @@ bool Emitter::BuildIterator(Var v) {
   PyRef again = PyRef::Steal(PyObject_Call(callable, args, nullptr));
   bool same = again && Py_TYPE(again.get()) == Py_TYPE(v->value.get());
   PyErr_Clear();
-  if (!same) return Fail(v, std::string("a ") + v->type->tp_name + " that has been moved outlives the traced code");
+  if (!same)
+    return Fail(v, std::string("a ") + v->type->tp_name + " that has been moved outlives the traced code");
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
     if (!EmitReal(PyTuple_GET_ITEM(args, i))) return false;
     Op(Opcode::POP_TOP);
@@ -422,9 +432,11 @@ bool Emitter::BuildIterator(Var v) {
   }
   Op(Opcode::CALL, static_cast<int32_t>(PyTuple_GET_SIZE(args)));
   StoreSlot(v);
-  bool exhausted = PyTuple_GET_SIZE(args) == 1 && PyList_CheckExact(PyTuple_GET_ITEM(args, 0)) && PyList_GET_SIZE(PyTuple_GET_ITEM(args, 0)) == 0;
-  exhausted = exhausted || (PyTuple_GET_SIZE(args) == 1 && PyTuple_CheckExact(PyTuple_GET_ITEM(args, 0)) && PyTuple_GET_SIZE(PyTuple_GET_ITEM(args, 0)) == 0);
-  if (exhausted) {   // and remembers it
+  bool exhausted = PyTuple_GET_SIZE(args) == 1 && PyList_CheckExact(PyTuple_GET_ITEM(args, 0)) &&
+                   PyList_GET_SIZE(PyTuple_GET_ITEM(args, 0)) == 0;
+  exhausted = exhausted || (PyTuple_GET_SIZE(args) == 1 && PyTuple_CheckExact(PyTuple_GET_ITEM(args, 0)) &&
+                            PyTuple_GET_SIZE(PyTuple_GET_ITEM(args, 0)) == 0);
+  if (exhausted) {  // and remembers it
     CallConst(PyDict_GetItemString(PyEval_GetBuiltins(), "next"));
     Op(Opcode::LOAD_FAST, v->emitted_slot);
     LoadConst(Py_None);
@@ -442,7 +454,8 @@ bool Emitter::BuildIterator(Var v) {
 }
 
 bool Emitter::BuildException(Var v) {
-  if (v->raised || v->context != nullptr) return Fail(v, "an exception that was raised outlives the traced code");
+  if (v->raised || v->context != nullptr)
+    return Fail(v, "an exception that was raised outlives the traced code");
   if (v->value) return Fail(v, "an exception made by a built-in function outlives the traced code");
   if (!PyType_HasFeature(v->type, Py_TPFLAGS_HEAPTYPE)) {
     CallConst(reinterpret_cast<PyObject*>(v->type));
@@ -465,7 +478,10 @@ bool Emitter::BuildException(Var v) {
 
 bool Emitter::BuildTensor(Var v) {
   TensorBase* base = v->tensor->base;
-  auto whole = [&] { return v->tensor->meta.sizes == base->meta.sizes && v->tensor->meta.strides == base->meta.strides && v->tensor->meta.offset == base->meta.offset; };
+  auto whole = [&] {
+    return v->tensor->meta.sizes == base->meta.sizes && v->tensor->meta.strides == base->meta.strides &&
+           v->tensor->meta.offset == base->meta.offset;
+  };
   int32_t base_slot = -1;
   if (base->input == nullptr) {
     for (size_t i = 0; i < output_bases_.size(); i++) {
@@ -487,7 +503,8 @@ bool Emitter::BuildTensor(Var v) {
   }
   for (const Sizes* values : {&v->tensor->meta.sizes, &v->tensor->meta.strides}) {
     PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(values->size())));
-    for (size_t i = 0; i < values->size(); i++) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong((*values)[i]));
+    for (size_t i = 0; i < values->size(); i++)
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong((*values)[i]));
     keep_.push_back(tuple);
     LoadConst(tuple.get());
   }

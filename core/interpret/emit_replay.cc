@@ -1,7 +1,8 @@
 // The writes of the ledger, in order. See emit.h.
 //
-// In: the Trace's writes. Out: instructions that bring each object to its final state: calls of a delta as they were made, the difference between a shadow and what
-// the container held, attributes, cells, effects. Invariant: each write is made once, with the base type's own methods.
+// In: the Trace's writes. Out: instructions that bring each object to its final state: calls of a delta as
+// they were made, the difference between a shadow and what the container held, attributes, cells, effects.
+// Invariant: each write is made once, with the base type's own methods.
 #include "interpret/emit.h"
 
 namespace thirdbook {
@@ -9,7 +10,7 @@ namespace thirdbook {
 namespace {
 
 PyObject* MethodOf(PyTypeObject* type, const char* name) {
-  static std::vector<PyRef>& kept = *new std::vector<PyRef>();   // outlives the interpreter
+  static std::vector<PyRef>& kept = *new std::vector<PyRef>();  // outlives the interpreter
   PyRef o = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
   PyErr_Clear();
   kept.push_back(o);
@@ -19,7 +20,8 @@ PyObject* MethodOf(PyTypeObject* type, const char* name) {
 bool SameElement(PyObject* a, PyObject* b) {
   if (a == b) return true;
   // Numbers and texts are constants: equal value and type is the same contents.
-  if (Py_TYPE(a) != Py_TYPE(b) || IsProxy(a) || !(PyLong_CheckExact(a) || PyUnicode_CheckExact(a))) return false;
+  if (Py_TYPE(a) != Py_TYPE(b) || IsProxy(a) || !(PyLong_CheckExact(a) || PyUnicode_CheckExact(a)))
+    return false;
   return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
 }
 
@@ -74,7 +76,8 @@ bool Emitter::ReplayAttribute(Write& w) {
   }
   PyErr_Clear();
   bool reordered = false;
-  for (PyObject* name : object->reordered) reordered = reordered || PyUnicode_Compare(name, w.name.get()) == 0;
+  for (PyObject* name : object->reordered)
+    reordered = reordered || PyUnicode_Compare(name, w.name.get()) == 0;
   if (value == nullptr || reordered) {
     if (existed) {
       static PyObject* delattr_name = PyUnicode_InternFromString("__delattr__");
@@ -142,16 +145,19 @@ bool Emitter::ReplayEffect(Write& w) {
 bool Emitter::ReplayGlobals(Var globals) {
   for (DeltaCall& call : globals->delta) {
     Var key = t_.Look(call.args[0]);
-    if (key->kind != VariableKind::kConst || !PyUnicode_CheckExact(key->value.get())) return ReplayDelta(globals);
+    if (key->kind != VariableKind::kConst || !PyUnicode_CheckExact(key->value.get()))
+      return ReplayDelta(globals);
   }
   for (size_t i = 0; i < globals->delta.size(); i++) {
     PyObject* name = t_.Look(globals->delta[i].args[0])->value.get();
-    bool later = false;   // only the last value of a name is stored, at the place of its first write
-    for (size_t k = 0; k < i && !later; k++) later = PyUnicode_Compare(t_.Look(globals->delta[k].args[0])->value.get(), name) == 0;
+    bool later = false;  // only the last value of a name is stored, at the place of its first write
+    for (size_t k = 0; k < i && !later; k++)
+      later = PyUnicode_Compare(t_.Look(globals->delta[k].args[0])->value.get(), name) == 0;
     if (later) continue;
     Var value = globals->delta[i].args[1];
     for (size_t k = i + 1; k < globals->delta.size(); k++) {
-      if (PyUnicode_Compare(t_.Look(globals->delta[k].args[0])->value.get(), name) == 0) value = globals->delta[k].args[1];
+      if (PyUnicode_Compare(t_.Look(globals->delta[k].args[0])->value.get(), name) == 0)
+        value = globals->delta[k].args[1];
     }
     if (!Emit(value)) return false;
     Op(Opcode::STORE_GLOBAL, NameIndex(name));
@@ -166,7 +172,8 @@ bool Emitter::ReplayDelta(Var v) {
     std::vector<Var> values;
     for (DeltaCall& call : v->delta) {
       Var first = t_.Look(call.args[0]);
-      bool extend = strcmp(PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(call.method)->d_name), "extend") == 0;
+      bool extend =
+          strcmp(PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(call.method)->d_name), "extend") == 0;
       if (extend) {
         values.insert(values.end(), first->items.begin(), first->items.end());
       } else {
@@ -175,11 +182,13 @@ bool Emitter::ReplayDelta(Var v) {
     }
     // All constants: one tuple; LIST_EXTEND reads it without making anything.
     bool constant = true;
-    for (Var value : values) constant = constant && t_.TryConst(value) != nullptr && t_.Look(value)->kind == VariableKind::kConst;
+    for (Var value : values)
+      constant = constant && t_.TryConst(value) != nullptr && t_.Look(value)->kind == VariableKind::kConst;
     if (!Emit(v)) return false;
     if (constant) {
       PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
-      for (size_t i = 0; i < values.size(); i++) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_NewRef(t_.Look(values[i])->value.get()));
+      for (size_t i = 0; i < values.size(); i++)
+        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_NewRef(t_.Look(values[i])->value.get()));
       keep_.push_back(tuple);
       LoadConst(tuple.get());
       Op(Opcode::LIST_EXTEND, 1);
@@ -204,7 +213,7 @@ bool Emitter::ReplayDelta(Var v) {
       continue;
     }
     LoadConst(call.method);
-    if (!Emit(v)) return false;   // in the place of self: CPython specialises such calls
+    if (!Emit(v)) return false;  // in the place of self: CPython specialises such calls
     for (Var arg : call.args) {
       if (!Emit(arg)) return false;
     }
@@ -250,7 +259,8 @@ bool Emitter::ReplayShadow(Var v) {
   };
   std::vector<PyObject*> old_items, new_items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(before); i++) old_items.push_back(PyTuple_GET_ITEM(before, i));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(now.get()); i++) new_items.push_back(PyTuple_GET_ITEM(now.get(), i));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(now.get()); i++)
+    new_items.push_back(PyTuple_GET_ITEM(now.get(), i));
   keep_.push_back(now);
   if (base == &PySet_Type && !v->log.empty()) {
     for (DeltaCall& entry : v->log) {
@@ -292,9 +302,12 @@ bool Emitter::ReplayList(Var v) {
   PyObject* now = v->shadow.get();
   Py_ssize_t n_before = PyTuple_GET_SIZE(before), n_now = PyList_GET_SIZE(now);
   Py_ssize_t prefix = 0, suffix = 0;
-  while (prefix < n_before && prefix < n_now && SameElement(PyTuple_GET_ITEM(before, prefix), PyList_GET_ITEM(now, prefix))) prefix++;
+  while (prefix < n_before && prefix < n_now &&
+         SameElement(PyTuple_GET_ITEM(before, prefix), PyList_GET_ITEM(now, prefix)))
+    prefix++;
   while (suffix < n_before - prefix && suffix < n_now - prefix &&
-         SameElement(PyTuple_GET_ITEM(before, n_before - 1 - suffix), PyList_GET_ITEM(now, n_now - 1 - suffix))) {
+         SameElement(PyTuple_GET_ITEM(before, n_before - 1 - suffix),
+                     PyList_GET_ITEM(now, n_now - 1 - suffix))) {
     suffix++;
   }
   if (prefix == n_before && prefix == n_now) return true;
@@ -344,7 +357,7 @@ bool Emitter::ReplayList(Var v) {
 bool Emitter::ReplayDict(Var v) {
   PyTypeObject* base = BaseContainer(v->type);
   bool exact = v->type == base;
-  PyObject* before = v->initial.get();   // key, value, key, value...
+  PyObject* before = v->initial.get();  // key, value, key, value...
   PyRef now = PyRef::Steal(PyMapping_Items(v->shadow.get()));
   if (!now) {
     PyErr_Clear();

@@ -29,7 +29,8 @@ bool SameConstant(PyObject* a, PyObject* b) {
     Py_complex x = PyComplex_AsCComplex(a), y = PyComplex_AsCComplex(b);
     return std::memcmp(&x, &y, sizeof x) == 0;
   }
-  if (PyLong_CheckExact(a) || PyUnicode_CheckExact(a) || PyBytes_CheckExact(a) || PyRange_Check(a) || PyFrozenSet_CheckExact(a) || PySlice_Check(a)) {
+  if (PyLong_CheckExact(a) || PyUnicode_CheckExact(a) || PyBytes_CheckExact(a) || PyRange_Check(a) ||
+      PyFrozenSet_CheckExact(a) || PySlice_Check(a)) {
     int equal = PyObject_RichCompareBool(a, b, Py_EQ);
     if (equal < 0) PyErr_Clear();
     return equal == 1;
@@ -40,7 +41,8 @@ bool SameConstant(PyObject* a, PyObject* b) {
 // The instance dict; new reference or nullptr without an exception.
 PyObject* DictOf(PyObject* o) {
   if (PyModule_Check(o)) return Py_NewRef(PyModule_GetDict(o));
-  if (Py_TYPE(o)->tp_dictoffset == 0 && !PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_MANAGED_DICT)) return nullptr;
+  if (Py_TYPE(o)->tp_dictoffset == 0 && !PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_MANAGED_DICT))
+    return nullptr;
   PyObject* dict = PyObject_GenericGetDict(o, nullptr);
   if (dict == nullptr) PyErr_Clear();
   return dict;
@@ -99,7 +101,8 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
     case SourceKind::kAttribute: {
       if (s.detail == 1) {
         PyObject* descriptor = object(s.object);
-        if (PyType_IsSubtype(Py_TYPE(a), reinterpret_cast<PyDescrObject*>(descriptor)->d_type) == 0) return nullptr;
+        if (PyType_IsSubtype(Py_TYPE(a), reinterpret_cast<PyDescrObject*>(descriptor)->d_type) == 0)
+          return nullptr;
         return Py_TYPE(descriptor)->tp_descr_get(descriptor, a, reinterpret_cast<PyObject*>(Py_TYPE(a)));
       }
       PyObject* dict = DictOf(a);
@@ -108,7 +111,10 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
       Py_DECREF(dict);
       return value;
     }
-    case SourceKind::kTypeAttribute: return PyType_Check(a) ? Py_XNewRef(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(a), object(s.object))) : nullptr;
+    case SourceKind::kTypeAttribute:
+      return PyType_Check(a)
+                 ? Py_XNewRef(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(a), object(s.object)))
+                 : nullptr;
     case SourceKind::kItem: {
       if (PyDict_Check(a)) return Py_XNewRef(PyDict_GetItemWithError(a, b));
       if (PyList_Check(a) || PyTuple_Check(a)) {
@@ -127,13 +133,19 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
       if (PyAnySet_Check(a)) return PyLong_FromSsize_t(PySet_GET_SIZE(a));
       if (PyUnicode_Check(a)) return PyLong_FromSsize_t(PyUnicode_GET_LENGTH(a));
       PyTypeObject* base = Py_TYPE(a);
-      while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(base, Py_TPFLAGS_IMMUTABLETYPE)) base = base->tp_base;
-      return base->tp_as_sequence != nullptr && base->tp_as_sequence->sq_length != nullptr ? PyLong_FromSsize_t(base->tp_as_sequence->sq_length(a)) : nullptr;
+      while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) &&
+             !PyType_HasFeature(base, Py_TPFLAGS_IMMUTABLETYPE))
+        base = base->tp_base;
+      return base->tp_as_sequence != nullptr && base->tp_as_sequence->sq_length != nullptr
+                 ? PyLong_FromSsize_t(base->tp_as_sequence->sq_length(a))
+                 : nullptr;
     }
     case SourceKind::kTypeOf: return Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(a)));
     case SourceKind::kFunction: {
       if (PyMethod_Check(a)) {
-        return Py_NewRef(s.detail == static_cast<int32_t>(FunctionPart::kMethodSelf) ? PyMethod_GET_SELF(a) : PyMethod_GET_FUNCTION(a));
+        return Py_NewRef(s.detail == static_cast<int32_t>(FunctionPart::kMethodSelf)
+                             ? PyMethod_GET_SELF(a)
+                             : PyMethod_GET_FUNCTION(a));
       }
       if (PyCFunction_Check(a)) return Py_XNewRef(PyCFunction_GET_SELF(a));
       if (!PyFunction_Check(a)) return nullptr;
@@ -155,7 +167,9 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
       }
     case SourceKind::kCompare: return PyObject_RichCompare(a, b, s.detail);
     case SourceKind::kContains: {
-      int found = PyDict_Check(b) ? PyDict_Contains(b, a) : PyAnySet_Check(b) ? PySet_Contains(b, a) : PySequence_Contains(b, a);
+      int found = PyDict_Check(b)     ? PyDict_Contains(b, a)
+                  : PyAnySet_Check(b) ? PySet_Contains(b, a)
+                                      : PySequence_Contains(b, a);
       return found < 0 ? nullptr : PyBool_FromLong(found);
     }
     case SourceKind::kIs: return PyBool_FromLong(a == b);
@@ -186,7 +200,8 @@ bool GuardProgram::Holds(Guard& g) {
     version = type->tp_version_tag;
     return true;
   }
-  if (g.kind == GuardKind::kGlobalState) return g.detail == (grad_enabled ? 1 : 0) + 2 * static_cast<int>(DefaultDType());
+  if (g.kind == GuardKind::kGlobalState)
+    return g.detail == (grad_enabled ? 1 : 0) + 2 * static_cast<int>(DefaultDType());
   PyObject* v = Evaluate(g.source);
   if (v == nullptr) return false;
   switch (g.kind) {
@@ -197,8 +212,9 @@ bool GuardProgram::Holds(Guard& g) {
     case GuardKind::kTensor: {
       if (reinterpret_cast<PyObject*>(Py_TYPE(v)) != object(g.object)) return false;
       const TensorMeta& meta = AsTensor(v).meta();
-      return meta.dtype == g.meta.dtype && meta.sizes == g.meta.sizes && meta.strides == g.meta.strides && meta.offset == g.meta.offset &&
-             meta.device == g.meta.device && reinterpret_cast<TensorObject*>(v)->requires_grad == g.requires_grad;
+      return meta.dtype == g.meta.dtype && meta.sizes == g.meta.sizes && meta.strides == g.meta.strides &&
+             meta.offset == g.meta.offset && meta.device == g.meta.device &&
+             reinterpret_cast<TensorObject*>(v)->requires_grad == g.requires_grad;
     }
     case GuardKind::kKeys:
     case GuardKind::kSetContents: {
@@ -268,7 +284,8 @@ std::string GuardProgram::Text(const Guard& g) const {
     case GuardKind::kTruth: return (g.detail != 0 ? "" : "not ") + std::string("(") + text + ")";
     case GuardKind::kTensor: {
       text += ": " + std::string(DTypeName(g.meta.dtype)) + "[";
-      for (size_t i = 0; i < g.meta.sizes.size(); i++) text += (i != 0 ? ", " : "") + std::to_string(g.meta.sizes[i]);
+      for (size_t i = 0; i < g.meta.sizes.size(); i++)
+        text += (i != 0 ? ", " : "") + std::to_string(g.meta.sizes[i]);
       text += "]";
       if (!g.meta.IsContiguous()) text += " strided";
       return text;
@@ -303,7 +320,8 @@ std::string GuardProgram::Explain(const FrameView& frame) {
       value += "]";
     } else if (g.kind == GuardKind::kType) {
       value = Py_TYPE(now)->tp_name;
-    } else if (PyLong_CheckExact(now) || PyFloat_CheckExact(now) || PyUnicode_CheckExact(now) || PyBool_Check(now) || now == Py_None) {
+    } else if (PyLong_CheckExact(now) || PyFloat_CheckExact(now) || PyUnicode_CheckExact(now) ||
+               PyBool_Check(now) || now == Py_None) {
       PyRef repr = PyRef::Steal(PyObject_Repr(now));
       value = repr ? PyUnicode_AsUTF8(repr.get()) : "?";
       PyErr_Clear();
@@ -312,11 +330,14 @@ std::string GuardProgram::Explain(const FrameView& frame) {
     }
     // Of an expression, the values it is made of.
     const Source& s = sources_.at(g.source);
-    if (now != nullptr && (s.kind == SourceKind::kCompare || s.kind == SourceKind::kBinary || s.kind == SourceKind::kContains)) {
+    if (now != nullptr && (s.kind == SourceKind::kCompare || s.kind == SourceKind::kBinary ||
+                           s.kind == SourceKind::kContains)) {
       for (SourceId operand : s.operands) {
         if (sources_.at(operand).kind == SourceKind::kObject) continue;
         PyObject* part = Evaluate(operand);
-        if (part == nullptr || !(PyLong_CheckExact(part) || PyFloat_CheckExact(part) || PyUnicode_CheckExact(part))) continue;
+        if (part == nullptr ||
+            !(PyLong_CheckExact(part) || PyFloat_CheckExact(part) || PyUnicode_CheckExact(part)))
+          continue;
         PyRef repr = PyRef::Steal(PyObject_Repr(part));
         if (repr) value += ", " + sources_.Print(operand) + " = " + PyUnicode_AsUTF8(repr.get());
         PyErr_Clear();

@@ -1,7 +1,8 @@
 // Guards as a program that runs at each call: cheap, in order, without user code.
 //
-// In: the trace's guards and sources, the objects they name. Out: Check (whether all hold) and Explain (the first that does not). Invariant: sources are evaluated
-// once a check, only after the guards before them have held; nothing raises.
+// In: the trace's guards and sources, the objects they name. Out: Check (whether all hold) and Explain (the
+// first that does not). Invariant: sources are evaluated once a check, only after the guards before them have
+// held; nothing raises.
 #pragma once
 
 #include <string>
@@ -23,20 +24,20 @@ class GuardProgram {
   std::string Text(const Guard& guard) const;
   const std::vector<Guard>& guards() const { return guards_; }
   const SourceTable& sources() const { return sources_; }
-  uint64_t hits(size_t guard) const { return failures_[guard]; }   // how often it was the one that failed
+  uint64_t hits(size_t guard) const { return failures_[guard]; }  // how often it was the one that failed
 
  private:
-  PyObject* Evaluate(SourceId id);                 // borrowed; nullptr: it cannot be reached
-  PyObject* EvaluateUncached(const Source& s);     // new reference
+  PyObject* Evaluate(SourceId id);              // borrowed; nullptr: it cannot be reached
+  PyObject* EvaluateUncached(const Source& s);  // new reference
   bool Holds(Guard& guard);
   PyObject* object(ObjectIndex i) const { return objects_[static_cast<size_t>(i)].get(); }
 
   SourceTable sources_;
   std::vector<Guard> guards_;
   std::vector<PyRef> objects_;
-  std::vector<PyObject*> values_;                  // per source, owned while a check runs
+  std::vector<PyObject*> values_;  // per source, owned while a check runs
   std::vector<int32_t> touched_;
-  std::vector<uint32_t> versions_;                 // per guard: type version at which a class look-up held
+  std::vector<uint32_t> versions_;  // per guard: type version at which a class look-up held
   std::vector<uint64_t> failures_;
   const FrameView* frame_ = nullptr;
 };

@@ -60,7 +60,8 @@ Step Interpreter::ExecuteAccess(const Instruction& i, bool* known) {
     case Opcode::LOAD_SUPER_ATTR: {
       Var self = Pop(), cls = Pop();
       Var super_type = t_.Look(Pop());
-      if (super_type->kind != VariableKind::kObject || super_type->value.get() != reinterpret_cast<PyObject*>(&PySuper_Type)) {
+      if (super_type->kind != VariableKind::kObject ||
+          super_type->value.get() != reinterpret_cast<PyObject*>(&PySuper_Type)) {
         t_.Break("super is not the built-in one");
         return Step::kFailed;
       }
@@ -80,7 +81,8 @@ Step Interpreter::ExecuteAccess(const Instruction& i, bool* known) {
       Var text = t_.Repr(v);
       PyObject* value = text != nullptr ? t_.ConstValue(text) : nullptr;
       if (value == nullptr) return Step::kFailed;
-      return Push(t_.ConstSteal(PyUnicode_FromString(PyBytes_AsString(PyRef::Steal(PyUnicode_AsEncodedString(value, "ascii", "backslashreplace")).get()))));
+      return Push(t_.ConstSteal(PyUnicode_FromString(PyBytes_AsString(
+          PyRef::Steal(PyUnicode_AsEncodedString(value, "ascii", "backslashreplace")).get()))));
     }
     default: break;
   }
@@ -102,7 +104,8 @@ Step Interpreter::PushMethod(Var attribute) {
 
 Var Interpreter::ClassOfFrame() {
   for (size_t s = 0; s < f_.parts->locals.size(); s++) {
-    if ((f_.parts->local_kinds[s] & kLocalFree) != 0 && PyUnicode_CompareWithASCIIString(f_.parts->locals[s], "__class__") == 0) {
+    if ((f_.parts->local_kinds[s] & kLocalFree) != 0 &&
+        PyUnicode_CompareWithASCIIString(f_.parts->locals[s], "__class__") == 0) {
       return t_.CellContents(f_.locals[s], f_.parts->locals[s]);
     }
   }
@@ -124,12 +127,18 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
       Var callable = Pop();
       if (self->kind != VariableKind::kNull) args.insert(args.begin(), self);
       Var c = t_.Look(callable);
-      if (args.empty() && c->kind == VariableKind::kObject && c->value.get() == reinterpret_cast<PyObject*>(&PySuper_Type)) {
+      if (args.empty() && c->kind == VariableKind::kObject &&
+          c->value.get() == reinterpret_cast<PyObject*>(&PySuper_Type)) {
         Var cls = ClassOfFrame();
         if (cls == nullptr) return Step::kFailed;
         Var first = f_.locals.empty() ? nullptr : f_.locals[0];
-        if (first != nullptr && (f_.parts->local_kinds[0] & kLocalCell) != 0 && t_.Look(first)->type == &PyCell_Type) first = t_.CellContents(first, f_.parts->locals[0]);
-        if (first == nullptr) return t_.failure() == Failure::kNone ? (t_.Break("super() without arguments has no self"), Step::kFailed) : Step::kFailed;
+        if (first != nullptr && (f_.parts->local_kinds[0] & kLocalCell) != 0 &&
+            t_.Look(first)->type == &PyCell_Type)
+          first = t_.CellContents(first, f_.parts->locals[0]);
+        if (first == nullptr)
+          return t_.failure() == Failure::kNone
+                     ? (t_.Break("super() without arguments has no self"), Step::kFailed)
+                     : Step::kFailed;
         args = {cls, first};
       }
       return Push(t_.Call(callable, args, kwnames));
@@ -137,7 +146,7 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
     case Opcode::CALL_FUNCTION_EX: {
       Var kwargs = Pop();
       Var positional = Pop();
-      Pop();   // NULL
+      Pop();  // NULL
       Var callable = Pop();
       std::vector<Var> args;
       if (!t_.Iterate(positional, &args)) return Step::kFailed;
@@ -164,7 +173,8 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
           keys.push_back(key);
         }
         names = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(keys.size())));
-        for (size_t k = 0; k < keys.size(); k++) PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(k), Py_NewRef(keys[k]));
+        for (size_t k = 0; k < keys.size(); k++)
+          PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(k), Py_NewRef(keys[k]));
       }
       return Push(t_.Call(callable, args, names.get()));
     }
@@ -172,7 +182,8 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
       Var v = Pop();
       if (arg == 3) {
         v = t_.Look(v);
-        if (PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) == 0) return Push(v);
+        if (PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) == 0)
+          return Push(v);
         PyRef text = PyRef::Steal(PyUnicode_FromString("generator raised StopIteration"));
         Var error = t_.MakeException(PyExc_RuntimeError, {t_.Const(text.get())});
         static PyObject* cause_name = PyUnicode_InternFromString("__cause__");
@@ -187,12 +198,23 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
         std::vector<Var> items;
         return t_.Iterate(v, &items) ? Push(t_.NewTuple(std::move(items))) : Step::kFailed;
       }
-      static const char* const kNames[] = {"", "printing an expression", "import *", "", "async generator", "", "", "a type parameter", "a parameter specification",
-                                           "a type variable tuple", "a generic class", "a type alias"};
+      static const char* const kNames[] = {"",
+                                           "printing an expression",
+                                           "import *",
+                                           "",
+                                           "async generator",
+                                           "",
+                                           "",
+                                           "a type parameter",
+                                           "a parameter specification",
+                                           "a type variable tuple",
+                                           "a generic class",
+                                           "a type alias"};
       t_.Break(arg < 12 ? std::string(kNames[arg]) + " is made" : "an intrinsic", "left to CPython");
       return Step::kFailed;
     }
-    case Opcode::LOAD_BUILD_CLASS: return Push(t_.Fixed(PyDict_GetItemString(PyEval_GetBuiltins(), "__build_class__")));
+    case Opcode::LOAD_BUILD_CLASS:
+      return Push(t_.Fixed(PyDict_GetItemString(PyEval_GetBuiltins(), "__build_class__")));
     case Opcode::IMPORT_NAME: {
       Var fromlist = Pop();
       Var level = Pop();
@@ -236,7 +258,8 @@ Step Interpreter::Import(PyObject* name) {
   PyObject* modules = PyImport_GetModuleDict();
   PyObject* module = PyDict_GetItemWithError(modules, name);
   if (module == nullptr || !PyModule_Check(module)) {
-    t_.Break(std::string("module ") + PyUnicode_AsUTF8(name) + " is imported for the first time", "importing runs its code");
+    t_.Break(std::string("module ") + PyUnicode_AsUTF8(name) + " is imported for the first time",
+             "importing runs its code");
     return Step::kFailed;
   }
   return Push(t_.DictLookup(t_.Fixed(modules), t_.Const(name)));
@@ -283,7 +306,8 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
       PyRef dict = PyRef::Steal(PyDict_New());
       std::vector<Var> parts = PopMany(2 * arg);
       for (size_t k = 0; k + 1 < parts.size(); k += 2) {
-        if (t_.Look(parts[k])->kind == VariableKind::kScalar && !t_.Specialize(parts[k])) return Step::kFailed;
+        if (t_.Look(parts[k])->kind == VariableKind::kScalar && !t_.Specialize(parts[k]))
+          return Step::kFailed;
         PyRef key = element(t_.Look(parts[k])), value = element(parts[k + 1]);
         if (!key || !value || PyDict_SetItem(dict.get(), key.get(), value.get()) != 0) return failed();
       }
@@ -321,7 +345,9 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
       std::vector<Var> items;
       Var iterable = Pop();
       if (!t_.Iterate(iterable, &items)) {
-        if (t_.RaisedMatches(PyExc_TypeError)) t_.ClearFailure(), t_.Break("* of something that is not iterable", "CPython raises a TypeError for it");
+        if (t_.RaisedMatches(PyExc_TypeError))
+          t_.ClearFailure(),
+              t_.Break("* of something that is not iterable", "CPython raises a TypeError for it");
         return Step::kFailed;
       }
       for (Var v : items) {
@@ -375,7 +401,8 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
         return NotUnpackable();
       }
       if (static_cast<int32_t>(items.size()) != arg) {
-        t_.Break("the number of values to unpack is not the number of targets", "CPython raises a ValueError for it");
+        t_.Break("the number of values to unpack is not the number of targets",
+                 "CPython raises a ValueError for it");
         return Step::kFailed;
       }
       for (size_t k = items.size(); k-- > 0;) Push(items[k]);

@@ -1,7 +1,8 @@
 // Items, length, membership and iteration of any object; generators. See trace.h.
 //
-// In: a variable. Out: a variable or a failure; Next gives nullptr without failure at the end. Invariant: a generator's frame is interpreted symbolically
-// between its yields; iterators of built-in types are CPython's own over shadows.
+// In: a variable. Out: a variable or a failure; Next gives nullptr without failure at the end. Invariant: a
+// generator's frame is interpreted symbolically between its yields; iterators of built-in types are CPython's
+// own over shadows.
 #include "interpret/builtins.h"
 #include "interpret/trace.h"
 #include "python/tensor_object.h"
@@ -12,7 +13,9 @@ namespace {
 
 bool IsValue(Var v) { return v->kind == VariableKind::kConst || v->kind == VariableKind::kScalar; }
 
-bool IsTupleLike(Var v) { return !IsValue(v) && v->type != nullptr && PyType_IsSubtype(v->type, &PyTuple_Type) != 0; }
+bool IsTupleLike(Var v) {
+  return !IsValue(v) && v->type != nullptr && PyType_IsSubtype(v->type, &PyTuple_Type) != 0;
+}
 
 }  // namespace
 
@@ -50,7 +53,8 @@ Var Trace::GetItem(Var object, Var key_in) {
       return PyObject_GetAttrString(module.get(), "getitem");
     }();
     if (IsValue(key) && o->type != nullptr) {
-      if (o->kind == VariableKind::kConst && PyTuple_CheckExact(o->value.get()) && key->kind == VariableKind::kScalar) {
+      if (o->kind == VariableKind::kConst && PyTuple_CheckExact(o->value.get()) &&
+          key->kind == VariableKind::kScalar) {
         if (ConstValue(key) == nullptr) return nullptr;
       }
       return CallPure(getitem, {o, key}, nullptr, true);
@@ -66,7 +70,8 @@ Var Trace::GetItem(Var object, Var key_in) {
     PyObject* found = TypeLookup(o->type, name, true);
     if (found != nullptr && PyFunction_Check(found)) return Call(NewMethod(Fixed(found), o), {key});
     std::vector<Var> items;
-    if (o->kind == VariableKind::kObject && key->kind == VariableKind::kConst && PyLong_CheckExact(key->value.get())) {
+    if (o->kind == VariableKind::kObject && key->kind == VariableKind::kConst &&
+        PyLong_CheckExact(key->value.get())) {
       Py_ssize_t i = PyLong_AsSsize_t(key->value.get()), n = PyTuple_GET_SIZE(o->value.get());
       PyErr_Clear();
       Py_ssize_t at = i < 0 ? i + n : i;
@@ -77,7 +82,8 @@ Var Trace::GetItem(Var object, Var key_in) {
       }
     }
     if (!TupleItems(*this, o, &items)) return nullptr;
-    if (key->type == &PySlice_Type || (key->kind == VariableKind::kConst && PySlice_Check(key->value.get()))) {
+    if (key->type == &PySlice_Type ||
+        (key->kind == VariableKind::kConst && PySlice_Check(key->value.get()))) {
       PyRef slice = key->kind == VariableKind::kConst ? key->value : SliceOrShadow(key);
       if (!slice) return failure_ != Failure::kNone ? nullptr : RaiseFromPython();
       Py_ssize_t start, stop, step;
@@ -95,12 +101,14 @@ Var Trace::GetItem(Var object, Var key_in) {
     PyObject* k = ConstValue(index);
     if (k == nullptr) return nullptr;
     if (!PyLong_Check(k)) {
-      return RaiseNew(PyExc_TypeError, std::string("tuple indices must be integers or slices, not ") + Py_TYPE(k)->tp_name);
+      return RaiseNew(PyExc_TypeError,
+                      std::string("tuple indices must be integers or slices, not ") + Py_TYPE(k)->tp_name);
     }
     Py_ssize_t i = PyLong_AsSsize_t(k);
     PyErr_Clear();
     Py_ssize_t at = i < 0 ? i + static_cast<Py_ssize_t>(items.size()) : i;
-    if (at < 0 || at >= static_cast<Py_ssize_t>(items.size())) return RaiseNew(PyExc_IndexError, "tuple index out of range");
+    if (at < 0 || at >= static_cast<Py_ssize_t>(items.size()))
+      return RaiseNew(PyExc_IndexError, "tuple index out of range");
     return items[static_cast<size_t>(at)];
   }
   if (o->dict_of != nullptr) return DictOfMethod(o, "__getitem__", {o, key}, nullptr);
@@ -109,7 +117,8 @@ Var Trace::GetItem(Var object, Var key_in) {
   if (found != nullptr && PyFunction_Check(found)) return Call(NewMethod(Fixed(found), o), {key});
   if (IsContainer(o)) return BuiltinGetItem(o, key);
   if (o->kind == VariableKind::kObject && PyType_Check(o->value.get())) {
-    if (found != nullptr && strcmp(Py_TYPE(o->value.get())->tp_name, "EnumType") != 0) return Break("a class is subscripted");
+    if (found != nullptr && strcmp(Py_TYPE(o->value.get())->tp_name, "EnumType") != 0)
+      return Break("a class is subscripted");
     if (strcmp(Py_TYPE(o->value.get())->tp_name, "EnumType") == 0) {
       PyObject* k = ConstValue(key);
       if (k == nullptr) return nullptr;
@@ -118,7 +127,9 @@ Var Trace::GetItem(Var object, Var key_in) {
     }
     return Break("a class is subscripted");
   }
-  if (found != nullptr) return Break(std::string("'") + o->type->tp_name + "' object is subscripted", "the tracer has no model of this built-in type");
+  if (found != nullptr)
+    return Break(std::string("'") + o->type->tp_name + "' object is subscripted",
+                 "the tracer has no model of this built-in type");
   return RaiseNew(PyExc_TypeError, std::string("'") + o->type->tp_name + "' object is not subscriptable");
 }
 
@@ -138,7 +149,8 @@ bool Trace::SetItem(Var object, Var key, Var value) {
     return DictOfMethod(o, method, args, nullptr) != nullptr;
   }
   if (IsValue(o)) {
-    RaiseNew(PyExc_TypeError, std::string("'") + o->type->tp_name + "' object does not support item " + (value != nullptr ? "assignment" : "deletion"));
+    RaiseNew(PyExc_TypeError, std::string("'") + o->type->tp_name + "' object does not support item " +
+                                  (value != nullptr ? "assignment" : "deletion"));
     return false;
   }
   PyRef name = PyRef::Steal(PyUnicode_InternFromString(method));
@@ -151,10 +163,13 @@ bool Trace::SetItem(Var object, Var key, Var value) {
   }
   if (IsContainer(o) && found != nullptr) return BuiltinSetItem(o, key, value);
   if (found == nullptr) {
-    RaiseNew(PyExc_TypeError, std::string("'") + o->type->tp_name + (value != nullptr ? "' object does not support item assignment" : "' object doesn't support item deletion"));
+    RaiseNew(PyExc_TypeError, std::string("'") + o->type->tp_name +
+                                  (value != nullptr ? "' object does not support item assignment"
+                                                    : "' object doesn't support item deletion"));
     return false;
   }
-  Break(std::string("an item of a '") + o->type->tp_name + "' object is set", "the tracer has no model of this built-in type");
+  Break(std::string("an item of a '") + o->type->tp_name + "' object is set",
+        "the tracer has no model of this built-in type");
   return false;
 }
 
@@ -237,12 +252,14 @@ Var Trace::Length(Var v) {
     Py_ssize_t n = PyObject_Size(v->value.get());
     return n < 0 ? RaiseFromPython() : ConstSteal(PyLong_FromSsize_t(n));
   }
-  if (v->kind == VariableKind::kObject && strcmp(v->type->tp_name, "EnumType") == 0) return ConstSteal(PyLong_FromSsize_t(PyObject_Size(v->value.get())));
+  if (v->kind == VariableKind::kObject && strcmp(v->type->tp_name, "EnumType") == 0)
+    return ConstSteal(PyLong_FromSsize_t(PyObject_Size(v->value.get())));
   if (found != nullptr) return Break(std::string("len() of a '") + v->type->tp_name + "'");
   return RaiseNew(PyExc_TypeError, std::string("object of type '") + v->type->tp_name + "' has no len()");
 }
 
-// ---- iteration ------------------------------------------------------------------------------------------------------------
+// ---- iteration
+// ------------------------------------------------------------------------------------------------------------
 
 static Var RealIterator(Trace& t, PyObject* iterator_stolen) {
   if (iterator_stolen == nullptr) return t.RaiseFromPython();
@@ -252,7 +269,9 @@ static Var RealIterator(Trace& t, PyObject* iterator_stolen) {
 
 Var Trace::GetIter(Var object) {
   Var v = Look(object);
-  if (v->kind == VariableKind::kNew && (v->generator != nullptr || (v->value && PyIter_Check(v->value.get())))) return v;
+  if (v->kind == VariableKind::kNew &&
+      (v->generator != nullptr || (v->value && PyIter_Check(v->value.get()))))
+    return v;
   if (IsValue(v)) {
     PyObject* value = ConstValue(v);
     return value == nullptr ? nullptr : RealIterator(*this, PyObject_GetIter(value));
@@ -302,9 +321,11 @@ Var Trace::GetIter(Var object) {
       PyRef proxy = PyRef::Steal(MakeProxy(v));
       return RealIterator(*this, PySeqIter_New(proxy.get()));
     }
-    if (item_method == nullptr) return RaiseNew(PyExc_TypeError, std::string("'") + v->type->tp_name + "' object is not iterable");
+    if (item_method == nullptr)
+      return RaiseNew(PyExc_TypeError, std::string("'") + v->type->tp_name + "' object is not iterable");
   }
-  return Break(std::string("a '") + v->type->tp_name + "' object is iterated", "the tracer has no model of this built-in type");
+  return Break(std::string("a '") + v->type->tp_name + "' object is iterated",
+               "the tracer has no model of this built-in type");
 }
 
 Var Trace::Next(Var iterator) {
@@ -324,7 +345,8 @@ Var Trace::Next(Var iterator) {
     return FromShadow(value.get());
   }
   static PyObject* name = PyUnicode_InternFromString("__next__");
-  PyObject* found = v->type != nullptr && v->kind != VariableKind::kTensor ? TypeLookup(v->type, name, true) : nullptr;
+  PyObject* found =
+      v->type != nullptr && v->kind != VariableKind::kTensor ? TypeLookup(v->type, name, true) : nullptr;
   if (found != nullptr && PyFunction_Check(found)) {
     Var value = Call(NewMethod(Fixed(found), v), {});
     if (value == nullptr && RaisedMatches(PyExc_StopIteration)) {
@@ -334,8 +356,10 @@ Var Trace::Next(Var iterator) {
     }
     return value;
   }
-  if (found == nullptr) return RaiseNew(PyExc_TypeError, std::string("'") + v->type->tp_name + "' object is not an iterator");
-  return Break(std::string("a '") + v->type->tp_name + "' that was there before the call is moved on", "its position is kept by the interpreter");
+  if (found == nullptr)
+    return RaiseNew(PyExc_TypeError, std::string("'") + v->type->tp_name + "' object is not an iterator");
+  return Break(std::string("a '") + v->type->tp_name + "' that was there before the call is moved on",
+               "its position is kept by the interpreter");
 }
 
 bool Trace::Iterate(Var iterable, std::vector<Var>* out) {
@@ -358,7 +382,8 @@ bool Trace::Iterate(Var iterable, std::vector<Var>* out) {
   }
 }
 
-// ---- generators -------------------------------------------------------------------------------------------------------------
+// ---- generators
+// -------------------------------------------------------------------------------------------------------------
 
 Var Trace::SendGenerator(Var generator, Var value, Var exception) {
   SymbolicFrame* frame = generator->generator.get();

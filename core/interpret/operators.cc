@@ -1,7 +1,8 @@
 // Operators, comparison, truth, text. See trace.h.
 //
-// In: variables. Out: constants where everything is known and fixed, expressions over sources where later calls may differ, graph nodes for tensors, shadows for
-// containers, inlined special methods for user classes. Invariant: an expression is only formed when its type does not depend on values.
+// In: variables. Out: constants where everything is known and fixed, expressions over sources where later
+// calls may differ, graph nodes for tensors, shadows for containers, inlined special methods for user
+// classes. Invariant: an expression is only formed when its type does not depend on values.
 #include "interpret/builtins.h"
 #include "interpret/trace.h"
 #include "python/tensor_object.h"
@@ -10,14 +11,19 @@ namespace thirdbook {
 
 namespace {
 
-const char* const kBinaryMethod[] = {"__add__", "__and__", "__floordiv__", "__lshift__", "__matmul__", "__mul__", "__mod__",
-                                     "__or__",  "__pow__", "__rshift__",   "__sub__",    "__truediv__", "__xor__"};
-const char* const kReflectedMethod[] = {"__radd__", "__rand__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmul__", "__rmod__",
-                                        "__ror__",  "__rpow__", "__rrshift__",   "__rsub__",    "__rtruediv__", "__rxor__"};
-const char* const kInPlaceMethod[] = {"__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imatmul__", "__imul__", "__imod__",
-                                      "__ior__",  "__ipow__", "__irshift__",   "__isub__",    "__itruediv__", "__ixor__"};
-const char* const kTensorOp[] = {"add", "bitwise_and", "floor_divide", "bitwise_left_shift", "matmul", "mul", "remainder",
-                                 "bitwise_or", "pow", "bitwise_right_shift", "sub", "div", "bitwise_xor"};
+const char* const kBinaryMethod[] = {"__add__", "__and__",     "__floordiv__", "__lshift__", "__matmul__",
+                                     "__mul__", "__mod__",     "__or__",       "__pow__",    "__rshift__",
+                                     "__sub__", "__truediv__", "__xor__"};
+const char* const kReflectedMethod[] = {
+    "__radd__", "__rand__", "__rfloordiv__", "__rlshift__", "__rmatmul__",  "__rmul__", "__rmod__",
+    "__ror__",  "__rpow__", "__rrshift__",   "__rsub__",    "__rtruediv__", "__rxor__"};
+const char* const kInPlaceMethod[] = {
+    "__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imatmul__",  "__imul__", "__imod__",
+    "__ior__",  "__ipow__", "__irshift__",   "__isub__",    "__itruediv__", "__ixor__"};
+const char* const kTensorOp[] = {
+    "add",        "bitwise_and", "floor_divide", "bitwise_left_shift",  "matmul", "mul",
+    "remainder",  "bitwise_or",  "pow",          "bitwise_right_shift", "sub",    "div",
+    "bitwise_xor"};
 const char* const kCompareMethod[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
 const char* const kTensorCompare[] = {"lt", "le", "eq", "ne", "gt", "ge"};
 const int kSwapped[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
@@ -63,10 +69,16 @@ PyTypeObject* NumberResult(int code, PyTypeObject* a, PyTypeObject* b) {
   if (!IsNumber(a) || !IsNumber(b)) return nullptr;
   bool floating = a == &PyFloat_Type || b == &PyFloat_Type;
   switch (code) {
-    case 0: case 5: case 10: case 2: case 6: return floating ? &PyFloat_Type : &PyLong_Type;
+    case 0:
+    case 5:
+    case 10:
+    case 2:
+    case 6: return floating ? &PyFloat_Type : &PyLong_Type;
     case 11: return &PyFloat_Type;
     case 8: return nullptr;
-    case 1: case 7: case 12: return floating ? nullptr : a == &PyBool_Type && b == &PyBool_Type ? &PyBool_Type : &PyLong_Type;
+    case 1:
+    case 7:
+    case 12: return floating ? nullptr : a == &PyBool_Type && b == &PyBool_Type ? &PyBool_Type : &PyLong_Type;
     case 9: return floating ? nullptr : &PyLong_Type;
     default: return nullptr;
   }
@@ -79,10 +91,12 @@ Var Trace::ScalarBinary(int code, Var a, Var b) {
     return ConstSteal(RealBinary(code, a->value.get(), b->value.get()));
   }
   PyTypeObject* type = NumberResult(code, a->type, b->type);
-  if (type == nullptr && a->type == &PyUnicode_Type && ((code == 0 && b->type == &PyUnicode_Type) || (code == 5 && b->type == &PyLong_Type))) {
+  if (type == nullptr && a->type == &PyUnicode_Type &&
+      ((code == 0 && b->type == &PyUnicode_Type) || (code == 5 && b->type == &PyLong_Type))) {
     type = &PyUnicode_Type;
   }
-  if (type == nullptr && a->value && b->value && code == 8 && a->type == &PyFloat_Type && b->kind == VariableKind::kConst && b->type == &PyLong_Type) {
+  if (type == nullptr && a->value && b->value && code == 8 && a->type == &PyFloat_Type &&
+      b->kind == VariableKind::kConst && b->type == &PyLong_Type) {
     type = &PyFloat_Type;
   }
   if (type == nullptr) {
@@ -111,7 +125,8 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
   Var a = Look(left), b = Look(right);
   if (a->kind == VariableKind::kTensor || b->kind == VariableKind::kTensor) {
     bool in_place = code >= 13 && a->kind == VariableKind::kTensor;
-    bool user = (!IsValue(a) && a->kind != VariableKind::kTensor && a->type != nullptr) || (!IsValue(b) && b->kind != VariableKind::kTensor);
+    bool user = (!IsValue(a) && a->kind != VariableKind::kTensor && a->type != nullptr) ||
+                (!IsValue(b) && b->kind != VariableKind::kTensor);
     if (!user) {
       if (in_place && base == 4) in_place = false;
       PyObject* op = TensorOperation((std::string(kTensorOp[base]) + (in_place ? "_" : "")).c_str());
@@ -138,8 +153,10 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
   if (done) return result;
   PyTypeObject* ca = BaseContainer(a->type);
   PyTypeObject* cb = BaseContainer(b->type);
-  bool builtin_a = ca == a->type || PyType_IsSubtype(a->type, &PyTuple_Type) != 0 || IsValue(a) || (a->kind == VariableKind::kNew && a->value);
-  bool builtin_b = cb == b->type || PyType_IsSubtype(b->type, &PyTuple_Type) != 0 || IsValue(b) || (b->kind == VariableKind::kNew && b->value);
+  bool builtin_a = ca == a->type || PyType_IsSubtype(a->type, &PyTuple_Type) != 0 || IsValue(a) ||
+                   (a->kind == VariableKind::kNew && a->value);
+  bool builtin_b = cb == b->type || PyType_IsSubtype(b->type, &PyTuple_Type) != 0 || IsValue(b) ||
+                   (b->kind == VariableKind::kNew && b->value);
   if ((ca != nullptr && builtin_b) || (builtin_a && builtin_b)) {
     bool in_place = code >= 13 && ca != nullptr;
     // `list += iterable` on an existing list is an extend: it need not be read.
@@ -149,7 +166,8 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
       return r == nullptr ? nullptr : a;
     }
     if (in_place && ca == &PySet_Type && cb != nullptr && PyType_IsSubtype(cb, &PyDict_Type) == 0) {
-      PyRef method = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PySet_Type), kInPlaceMethod[base]));
+      PyRef method = PyRef::Steal(
+          PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PySet_Type), kInPlaceMethod[base]));
       if (method) {
         keep_alive_.push_back(method);
         Var r = CallMethodDescriptor(method.get(), {a, b}, nullptr);
@@ -181,7 +199,8 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
     if (value.get() == x.get() && ca != nullptr) return a;
     return FromShadow(value.get());
   }
-  return RaiseNew(PyExc_TypeError, std::string("unsupported operand type(s) for ") + BinaryOperatorText(base) + (code >= 13 ? "=" : "") + ": '" +
+  return RaiseNew(PyExc_TypeError, std::string("unsupported operand type(s) for ") +
+                                       BinaryOperatorText(base) + (code >= 13 ? "=" : "") + ": '" +
                                        a->type->tp_name + "' and '" + b->type->tp_name + "'");
 }
 
@@ -224,11 +243,13 @@ Var Trace::DispatchBinary(int code, Var a, Var b, bool* done) {
   if (attempt(a, kBinaryMethod[base], b, &out)) return out;
   if (!right_first && a->type != b->type && attempt(b, kReflectedMethod[base], a, &out)) return out;
   if (any && BaseContainer(a->type) == nullptr) {
-    return RaiseNew(PyExc_TypeError, std::string("unsupported operand type(s) for ") + BinaryOperatorText(base) + (code >= 13 ? "=" : "") + ": '" +
+    return RaiseNew(PyExc_TypeError, std::string("unsupported operand type(s) for ") +
+                                         BinaryOperatorText(base) + (code >= 13 ? "=" : "") + ": '" +
                                          a->type->tp_name + "' and '" + b->type->tp_name + "'");
   }
   // int | None, and other operators of classes
-  if (a->kind == VariableKind::kObject && PyType_Check(a->value.get())) return Break("an operator on classes");
+  if (a->kind == VariableKind::kObject && PyType_Check(a->value.get()))
+    return Break("an operator on classes");
   *done = false;
   return nullptr;
 }
@@ -252,7 +273,11 @@ Var Trace::UnaryOp(int code, Var v) {
     if (op == nullptr && code == kUnaryPositive) return v;
     return op == nullptr ? Break("a unary operator on a tensor") : TensorCall(op, {v}, nullptr);
   }
-  auto real = [&](PyObject* o) { return code == kUnaryNegative ? PyNumber_Negative(o) : code == kUnaryPositive ? PyNumber_Positive(o) : PyNumber_Invert(o); };
+  auto real = [&](PyObject* o) {
+    return code == kUnaryNegative   ? PyNumber_Negative(o)
+           : code == kUnaryPositive ? PyNumber_Positive(o)
+                                    : PyNumber_Invert(o);
+  };
   if (v->kind == VariableKind::kConst) return ConstSteal(real(v->value.get()));
   if (v->kind == VariableKind::kScalar) {
     bool number = v->type == &PyLong_Type || (v->type == &PyFloat_Type && code != kUnaryInvert);
@@ -269,19 +294,22 @@ Var Trace::UnaryOp(int code, Var v) {
   if (method == nullptr) {
     if (failure_ != Failure::kNone) return nullptr;
     static const char* const kText[] = {"unary -", "unary +", "unary ~"};
-    return RaiseNew(PyExc_TypeError, std::string("bad operand type for ") + kText[code] + ": '" + v->type->tp_name + "'");
+    return RaiseNew(PyExc_TypeError,
+                    std::string("bad operand type for ") + kText[code] + ": '" + v->type->tp_name + "'");
   }
   return Call(method, {});
 }
 
 Var Trace::IsSame(Var left, Var right) {
   Var a = Look(left), b = Look(right);
-  if (a->dict_of != nullptr && b->dict_of != nullptr && Look(a->dict_of) == Look(b->dict_of)) return Bool(true);
+  if (a->dict_of != nullptr && b->dict_of != nullptr && Look(a->dict_of) == Look(b->dict_of))
+    return Bool(true);
   if (a == b) {
     return Bool(true);
   }
   if (a->kind == VariableKind::kTensor || b->kind == VariableKind::kTensor) {
-    if (a->kind == VariableKind::kTensor && b->kind == VariableKind::kTensor && a->source.defined() && b->source.defined()) {
+    if (a->kind == VariableKind::kTensor && b->kind == VariableKind::kTensor && a->source.defined() &&
+        b->source.defined()) {
       Guard g{GuardKind::kDistinct, a->source, b->source};
       g.line = CurrentLine();
       guards_.Add(std::move(g));
@@ -299,7 +327,8 @@ Var Trace::IsSame(Var left, Var right) {
   }
   if (IsValue(a) && IsValue(b)) {
     auto singleton = [](Var v) {
-      return v->kind == VariableKind::kConst && (v->value.get() == Py_None || v->value.get() == Py_Ellipsis || v->value.get() == Py_NotImplemented);
+      return v->kind == VariableKind::kConst && (v->value.get() == Py_None || v->value.get() == Py_Ellipsis ||
+                                                 v->value.get() == Py_NotImplemented);
     };
     if (singleton(a) || singleton(b)) return Bool(a->value.get() == b->value.get() && a->kind == b->kind);
     if (a->type != b->type) return Bool(false);
@@ -313,26 +342,33 @@ Var Trace::IsSame(Var left, Var right) {
     bool small = PyLong_CheckExact(x) && PyLong_AsLong(x) >= -5 && PyLong_AsLong(x) <= 256;
     PyErr_Clear();
     if (small) return Bool(true);
-    return Break("the identity of two equal numbers or texts is asked", "whether equal values are one object depends on how they were made", "compare with ==");
+    return Break("the identity of two equal numbers or texts is asked",
+                 "whether equal values are one object depends on how they were made", "compare with ==");
   }
-  if (a->kind == VariableKind::kNew && b->kind == VariableKind::kNew && a->type == &PyTuple_Type && b->type == &PyTuple_Type) {
+  if (a->kind == VariableKind::kNew && b->kind == VariableKind::kNew && a->type == &PyTuple_Type &&
+      b->type == &PyTuple_Type) {
     if (a->shadow && b->shadow) return Bool(a->shadow.get() == b->shadow.get());
     if (a->items.empty() && b->items.empty()) return Bool(true);
     return Break("the identity of two tuples is asked");
   }
-  if (a->kind == VariableKind::kNew && b->kind == VariableKind::kNew && a->type == &PyMethod_Type && b->type == &PyMethod_Type) return Bool(false);
+  if (a->kind == VariableKind::kNew && b->kind == VariableKind::kNew && a->type == &PyMethod_Type &&
+      b->type == &PyMethod_Type)
+    return Bool(false);
   return Bool(false);
 }
 
 Var Trace::Compare(int op, Var left, Var right) {
   Var a = Look(left), b = Look(right);
   if (a->kind == VariableKind::kTensor || b->kind == VariableKind::kTensor) {
-    bool other_tensor = a->kind == VariableKind::kTensor ? (b->kind == VariableKind::kTensor || (IsValue(b) && IsNumber(b->type)))
-                                                         : (IsValue(a) && IsNumber(a->type));
+    bool other_tensor = a->kind == VariableKind::kTensor
+                            ? (b->kind == VariableKind::kTensor || (IsValue(b) && IsNumber(b->type)))
+                            : (IsValue(a) && IsNumber(a->type));
     if (other_tensor) {
       bool swap = a->kind != VariableKind::kTensor;
       PyObject* function = TensorOperation(kTensorCompare[swap ? kSwapped[op] : op]);
-      return function == nullptr ? Break("a comparison of tensors") : TensorCall(function, swap ? std::vector<Var>{b, a} : std::vector<Var>{a, b}, nullptr);
+      return function == nullptr
+                 ? Break("a comparison of tensors")
+                 : TensorCall(function, swap ? std::vector<Var>{b, a} : std::vector<Var>{a, b}, nullptr);
     }
     if (op == Py_EQ || op == Py_NE) {
       if (IsValue(a) || IsValue(b)) return Bool(op == Py_NE);
@@ -340,7 +376,8 @@ Var Trace::Compare(int op, Var left, Var right) {
     return Break("a tensor is compared with another kind of object");
   }
   if (IsValue(a) && IsValue(b)) {
-    if (a->kind == VariableKind::kConst && b->kind == VariableKind::kConst) return ConstSteal(PyObject_RichCompare(a->value.get(), b->value.get(), op));
+    if (a->kind == VariableKind::kConst && b->kind == VariableKind::kConst)
+      return ConstSteal(PyObject_RichCompare(a->value.get(), b->value.get(), op));
     bool numbers = IsNumber(a->type) && IsNumber(b->type);
     bool texts = a->type == &PyUnicode_Type && b->type == &PyUnicode_Type;
     if (!numbers && !texts) {
@@ -354,7 +391,8 @@ Var Trace::Compare(int op, Var left, Var right) {
     }
     Source s{SourceKind::kCompare, op};
     s.operands = {SourceOf(a), SourceOf(b)};
-    PyObject* value = a->value && b->value ? PyObject_RichCompare(a->value.get(), b->value.get(), op) : nullptr;
+    PyObject* value =
+        a->value && b->value ? PyObject_RichCompare(a->value.get(), b->value.get(), op) : nullptr;
     return Scalar(&PyBool_Type, sources_.Intern(std::move(s)), value);
   }
   // Special methods of user classes.
@@ -379,7 +417,8 @@ Var Trace::Compare(int op, Var left, Var right) {
   // __ne__ of object inverts __eq__.
   auto attempt_either = [&](Var self, int which, Var other) {
     if (attempt(self, which, other)) return true;
-    if (which == Py_NE && python_method(self, Py_NE) == nullptr && python_method(self, Py_EQ) != nullptr && attempt(self, Py_EQ, other)) {
+    if (which == Py_NE && python_method(self, Py_NE) == nullptr && python_method(self, Py_EQ) != nullptr &&
+        attempt(self, Py_EQ, other)) {
       if (out != nullptr) {
         int truth = Truth(out);
         out = truth < 0 ? nullptr : Bool(truth == 0);
@@ -393,11 +432,15 @@ Var Trace::Compare(int op, Var left, Var right) {
   if (attempt_either(a, op, b)) return out;
   if (!right_first && attempt_either(b, kSwapped[op], a)) return out;
   auto plain_identity = [](Var v) {
-    return v->type->tp_richcompare == PyBaseObject_Type.tp_richcompare || v->type == &PyFunction_Type || v->type == &PyModule_Type ||
-           v->type == &PyCFunction_Type || v->type == &PyCell_Type || v->type == &PyGen_Type ||
-           PyType_HasFeature(v->type, Py_TPFLAGS_TYPE_SUBCLASS) != 0 || PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0;
+    return v->type->tp_richcompare == PyBaseObject_Type.tp_richcompare || v->type == &PyFunction_Type ||
+           v->type == &PyModule_Type || v->type == &PyCFunction_Type || v->type == &PyCell_Type ||
+           v->type == &PyGen_Type || PyType_HasFeature(v->type, Py_TPFLAGS_TYPE_SUBCLASS) != 0 ||
+           PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0;
   };
-  auto user_compare = [&](Var v) { return python_method(v, op) != nullptr || python_method(v, kSwapped[op]) != nullptr || python_method(v, Py_EQ) != nullptr; };
+  auto user_compare = [&](Var v) {
+    return python_method(v, op) != nullptr || python_method(v, kSwapped[op]) != nullptr ||
+           python_method(v, Py_EQ) != nullptr;
+  };
   if (op == Py_EQ || op == Py_NE) {
     bool pa = plain_identity(a) || user_compare(a), pb = plain_identity(b) || user_compare(b);
     if ((pa || IsValue(a)) && (pb || IsValue(b))) {
@@ -435,20 +478,24 @@ Var Trace::Compare(int op, Var left, Var right) {
   }
   if (op == Py_EQ || op == Py_NE) {
     if (BaseContainer(a->type) != nullptr || BaseContainer(b->type) != nullptr) {
-      if (plain_identity(a) || plain_identity(b) || user_compare(a) || user_compare(b)) return Bool(op == Py_NE);
+      if (plain_identity(a) || plain_identity(b) || user_compare(a) || user_compare(b))
+        return Bool(op == Py_NE);
     }
   } else if (plain_identity(a) || plain_identity(b) || user_compare(a) || user_compare(b)) {
-    return RaiseNew(PyExc_TypeError, std::string("'") + CompareOperatorText(op) + "' not supported between instances of '" + a->type->tp_name + "' and '" +
-                                         b->type->tp_name + "'");
+    return RaiseNew(PyExc_TypeError, std::string("'") + CompareOperatorText(op) +
+                                         "' not supported between instances of '" + a->type->tp_name +
+                                         "' and '" + b->type->tp_name + "'");
   }
-  return Break(std::string("comparison of '") + a->type->tp_name + "' with '" + b->type->tp_name + "'", "the tracer has no model of these built-in types");
+  return Break(std::string("comparison of '") + a->type->tp_name + "' with '" + b->type->tp_name + "'",
+               "the tracer has no model of these built-in types");
 }
 
 Var Trace::ToBool(Var v) {
   v = Look(v);
   if (v->kind == VariableKind::kScalar) {
     if (v->type == &PyBool_Type) return v;
-    if (v->type == &PyLong_Type || v->type == &PyFloat_Type) return Compare(Py_NE, v, Const(v->type == &PyLong_Type ? PyLong_FromLong(0) : PyFloat_FromDouble(0)));
+    if (v->type == &PyLong_Type || v->type == &PyFloat_Type)
+      return Compare(Py_NE, v, Const(v->type == &PyLong_Type ? PyLong_FromLong(0) : PyFloat_FromDouble(0)));
     if (v->type == &PyUnicode_Type) return Compare(Py_NE, v, Const(PyUnicode_FromString("")));
   }
   if (v->kind == VariableKind::kTensor) return ReadNumber(v, &PyBool_Type);
@@ -465,7 +512,7 @@ int Trace::Truth(Var v) {
       return b == nullptr ? -1 : Truth(b);
     }
     if (!v->value) {
-      Specialize(v);   // breaks: data-dependent
+      Specialize(v);  // breaks: data-dependent
       return -1;
     }
     bool truth = v->value.get() == Py_True;
@@ -495,7 +542,8 @@ int Trace::Truth(Var v) {
       return Truth(r);
     }
     static PyObject* len_name = PyUnicode_InternFromString("__len__");
-    if (IsContainer(v) || PyType_IsSubtype(v->type, &PyTuple_Type) != 0 || TypeLookup(v->type, len_name, true) != nullptr) {
+    if (IsContainer(v) || PyType_IsSubtype(v->type, &PyTuple_Type) != 0 ||
+        TypeLookup(v->type, len_name, true) != nullptr) {
       Var n = Length(v);
       return n == nullptr ? -1 : Truth(n);
     }
@@ -505,11 +553,13 @@ int Trace::Truth(Var v) {
   return -1;
 }
 
-// ---- text -----------------------------------------------------------------------------------------------------------------
+// ---- text
+// -----------------------------------------------------------------------------------------------------------------
 
 Var Trace::Str(Var v) {
   v = Look(v);
-  if (v->type == &PyUnicode_Type && (v->kind == VariableKind::kConst || v->kind == VariableKind::kScalar)) return v;
+  if (v->type == &PyUnicode_Type && (v->kind == VariableKind::kConst || v->kind == VariableKind::kScalar))
+    return v;
   if (v->kind == VariableKind::kConst) return ConstSteal(PyObject_Str(v->value.get()));
   if (v->kind == VariableKind::kScalar || v->kind == VariableKind::kTensor) {
     return TextExpression(reinterpret_cast<PyObject*>(&PyUnicode_Type), v, nullptr);
@@ -522,7 +572,8 @@ Var Trace::Str(Var v) {
   PyObject* found = TypeLookup(v->type, str_name, true);
   if (found != nullptr && PyFunction_Check(found)) return Call(NewMethod(Fixed(found), v), {});
   if (found != nullptr && reinterpret_cast<PyDescrObject*>(found)->d_type != &PyBaseObject_Type) {
-    return Break(std::string("str() of a '") + v->type->tp_name + "'", "the tracer has no model of this built-in type");
+    return Break(std::string("str() of a '") + v->type->tp_name + "'",
+                 "the tracer has no model of this built-in type");
   }
   return Repr(v);
 }
@@ -531,11 +582,14 @@ Var Trace::Repr(Var v) {
   v = Look(v);
   static PyObject* repr_function = PyDict_GetItemString(PyEval_GetBuiltins(), "repr");
   if (v->kind == VariableKind::kConst) return ConstSteal(PyObject_Repr(v->value.get()));
-  if (v->kind == VariableKind::kScalar || v->kind == VariableKind::kTensor) return TextExpression(repr_function, v, nullptr);
+  if (v->kind == VariableKind::kScalar || v->kind == VariableKind::kTensor)
+    return TextExpression(repr_function, v, nullptr);
   static PyObject* repr_name = PyUnicode_InternFromString("__repr__");
   PyObject* found = TypeLookup(v->type, repr_name, true);
   if (found != nullptr && PyFunction_Check(found)) return Call(NewMethod(Fixed(found), v), {});
-  if (PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0 && v->kind == VariableKind::kNew) return ExceptionText(v, true);
+  if (PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0 &&
+      v->kind == VariableKind::kNew)
+    return ExceptionText(v, true);
   bool container = IsContainer(v) && v->type == BaseContainer(v->type);
   if (container || v->type == &PyTuple_Type) {
     // Text of the contents now: element by element through proxies (their numbers become constants).
@@ -553,12 +607,14 @@ Var Trace::Repr(Var v) {
     if (!text || failure_ != Failure::kNone) return text ? nullptr : RaiseFromPython();
     return Const(text.get());
   }
-  if (v->kind == VariableKind::kObject && (PyType_Check(v->value.get()) || PyModule_Check(v->value.get()) || PyFunction_Check(v->value.get()) ||
-                                           PyCFunction_Check(v->value.get())) &&
+  if (v->kind == VariableKind::kObject &&
+      (PyType_Check(v->value.get()) || PyModule_Check(v->value.get()) || PyFunction_Check(v->value.get()) ||
+       PyCFunction_Check(v->value.get())) &&
       found != nullptr && !PyFunction_Check(found)) {
     return ConstSteal(PyObject_Repr(v->value.get()));
   }
-  return Break(std::string("text of a '") + v->type->tp_name + "' object", "it shows an address, or the tracer has no model of this type");
+  return Break(std::string("text of a '") + v->type->tp_name + "' object",
+               "it shows an address, or the tracer has no model of this type");
 }
 
 Var Trace::Format(Var v, Var spec) {
@@ -574,10 +630,13 @@ Var Trace::Format(Var v, Var spec) {
   }
   static PyObject* format_name = PyUnicode_InternFromString("__format__");
   PyObject* found = TypeLookup(v->type, format_name, true);
-  if (found != nullptr && PyFunction_Check(found)) return Call(NewMethod(Fixed(found), v), {spec_text != nullptr ? Const(spec_text) : Const(PyUnicode_FromString(""))});
+  if (found != nullptr && PyFunction_Check(found))
+    return Call(NewMethod(Fixed(found), v),
+                {spec_text != nullptr ? Const(spec_text) : Const(PyUnicode_FromString(""))});
   if (empty) return Str(v);
   if (found != nullptr && reinterpret_cast<PyDescrObject*>(found)->d_type == &PyBaseObject_Type) {
-    return RaiseNew(PyExc_TypeError, std::string("unsupported format string passed to ") + v->type->tp_name + ".__format__");
+    return RaiseNew(PyExc_TypeError,
+                    std::string("unsupported format string passed to ") + v->type->tp_name + ".__format__");
   }
   return Break(std::string("format() of a '") + v->type->tp_name + "'");
 }
@@ -595,7 +654,8 @@ Var Trace::TextExpression(PyObject* function, Var v, PyObject* spec) {
   } else {
     s.operands = {v->source};
     if (v->value) {
-      value = spec != nullptr ? PyObject_CallFunctionObjArgs(function, v->value.get(), spec, nullptr) : PyObject_CallOneArg(function, v->value.get());
+      value = spec != nullptr ? PyObject_CallFunctionObjArgs(function, v->value.get(), spec, nullptr)
+                              : PyObject_CallOneArg(function, v->value.get());
       if (value == nullptr) return RaiseFromPython();
     }
   }

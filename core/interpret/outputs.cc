@@ -1,7 +1,8 @@
 // Output that becomes an effect of the ledger: writes to text streams, warnings. print() is in builtins.cc.
 //
-// In: calls of io.TextIOWrapper's and io.StringIO's write, writelines and flush; warnings.warn. Out: an effect each, done in its place at the replay with the text of
-// its moment. Invariant: what reads a stream (getvalue, tell...) has no model, so it comes after the replay; a warning that a filter turns into an
+// In: calls of io.TextIOWrapper's and io.StringIO's write, writelines and flush; warnings.warn. Out: an
+// effect each, done in its place at the replay with the text of its moment. Invariant: what reads a stream
+// (getvalue, tell...) has no model, so it comes after the replay; a warning that a filter turns into an
 // exception is never an effect.
 #include "interpret/trace.h"
 
@@ -9,7 +10,7 @@ namespace thirdbook {
 
 namespace {
 
-PyObject* EffectFunction(const char* name) {   // new reference
+PyObject* EffectFunction(const char* name) {  // new reference
   PyRef module = PyRef::Steal(PyImport_ImportModule("thirdbook._effects"));
   return module ? PyObject_GetAttrString(module.get(), name) : nullptr;
 }
@@ -17,8 +18,8 @@ PyObject* EffectFunction(const char* name) {   // new reference
 }  // namespace
 
 bool Trace::IsTextStream(Var v) {
-  return v->kind == VariableKind::kObject &&
-         (strcmp(v->type->tp_name, "_io.TextIOWrapper") == 0 || strcmp(v->type->tp_name, "_io.StringIO") == 0);
+  return v->kind == VariableKind::kObject && (strcmp(v->type->tp_name, "_io.TextIOWrapper") == 0 ||
+                                              strcmp(v->type->tp_name, "_io.StringIO") == 0);
 }
 
 // Null without a failure: no model.
@@ -31,7 +32,8 @@ Var Trace::StreamMethod(PyObject* descriptor, const char* name, const std::vecto
   }
   if (strcmp(name, "write") != 0 || args.size() != 2) return nullptr;
   Var text = Look(args[1]);
-  bool known = (text->kind == VariableKind::kConst || text->kind == VariableKind::kScalar) && text->type == &PyUnicode_Type;
+  bool known = (text->kind == VariableKind::kConst || text->kind == VariableKind::kScalar) &&
+               text->type == &PyUnicode_Type;
   if (!known) return nullptr;
   Var length = Length(text);
   if (length == nullptr) return nullptr;
@@ -43,7 +45,8 @@ Var Trace::StreamMethod(PyObject* descriptor, const char* name, const std::vecto
 Var Trace::WarnCall(const std::vector<Var>& args, PyObject* kwnames) {
   Var given[3] = {nullptr, nullptr, nullptr};
   static const char* const kNames[] = {"message", "category", "stacklevel"};
-  const size_t named = kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0, n = args.size() - named;
+  const size_t named = kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0,
+               n = args.size() - named;
   if (n > 3) return nullptr;
   for (size_t i = 0; i < n; i++) given[i] = Look(args[i]);
   for (size_t i = 0; i < named; i++) {
@@ -70,10 +73,11 @@ Var Trace::WarnCall(const std::vector<Var>& args, PyObject* kwnames) {
   if (level < 1) level = 1;
   if (level > static_cast<long>(frame_stack_.size())) return nullptr;
   SymbolicFrame* frame = frame_stack_[frame_stack_.size() - static_cast<size_t>(level)];
-  if (frame->globals != root_.globals) return nullptr;   // the registry is that of the rewritten code's module
+  if (frame->globals != root_.globals) return nullptr;  // the registry is that of the rewritten code's module
   for (SymbolicFrame* f : frame_stack_) {
     for (const ExceptionRegion& r : f->parts->image.regions) {
-      if (f->pc >= r.begin && f->pc < r.end) return nullptr;   // a filter may turn it into an exception that is caught here
+      if (f->pc >= r.begin && f->pc < r.end)
+        return nullptr;  // a filter may turn it into an exception that is caught here
     }
   }
   PyRef raises = PyRef::Steal(EffectFunction("warning_raises"));
@@ -81,9 +85,12 @@ Var Trace::WarnCall(const std::vector<Var>& args, PyObject* kwnames) {
   PyRef warn = PyRef::Steal(EffectFunction("warn"));
   PyErr_Clear();
   if (!answer || answer.get() == Py_True || !warn) return nullptr;
-  PyRef line = PyRef::Steal(PyLong_FromLong(frame->parts->image.instructions[static_cast<size_t>(frame->pc)].position.line));
-  Var category_var = given[1] != nullptr && given[1]->kind != VariableKind::kConst ? given[1] : Fixed(category);
-  AddEffect(Fixed(warn.get()), {given[0], category_var, Const(frame->code->co_filename), Const(line.get())}, {}, "warnings.warn");
+  PyRef line = PyRef::Steal(
+      PyLong_FromLong(frame->parts->image.instructions[static_cast<size_t>(frame->pc)].position.line));
+  Var category_var =
+      given[1] != nullptr && given[1]->kind != VariableKind::kConst ? given[1] : Fixed(category);
+  AddEffect(Fixed(warn.get()), {given[0], category_var, Const(frame->code->co_filename), Const(line.get())},
+            {}, "warnings.warn");
   return None();
 }
 

@@ -1,8 +1,8 @@
-// Proxies: Python objects that stand for variables, so that CPython's own C functions (list methods, sorted, zip, itertools...) do their work on
-// variables: each slot of a proxy is the tracer's operation of that name.
+// Proxies: Python objects that stand for variables, so that CPython's own C functions (list methods, sorted,
+// zip, itertools...) do their work on variables: each slot of a proxy is the tracer's operation of that name.
 //
-// In: a C function calls a slot. Out: what the operation gives, as a constant or another proxy. Invariant: a proxy never leaves the trace; an operation
-// that breaks sets UntraceableError, which unwinds the C function.
+// In: a C function calls a slot. Out: what the operation gives, as a constant or another proxy. Invariant: a
+// proxy never leaves the trace; an operation that breaks sets UntraceableError, which unwinds the C function.
 #include "interpret/trace.h"
 
 namespace thirdbook {
@@ -12,8 +12,7 @@ PyObject* UntraceableError = nullptr;
 namespace {
 
 struct ProxyObject {
-  PyObject_HEAD
-  Var variable;
+  PyObject_HEAD Var variable;
 };
 
 extern PyType_Spec proxy_spec;
@@ -52,7 +51,8 @@ template <int code>
 PyObject* Binary(PyObject* a, PyObject* b) {
   if (!Ready()) return nullptr;
   Nesting nesting;
-  if (nesting.Deep()) return Give(current_trace->Break("operators of built-in types call each other without end"));
+  if (nesting.Deep())
+    return Give(current_trace->Break("operators of built-in types call each other without end"));
   Var x = Of(a), y = Of(b);
   if (x == nullptr || y == nullptr) return Give(nullptr);
   return Give(current_trace->BinaryOp(code, x, y));
@@ -73,7 +73,8 @@ PyObject* Unary(PyObject* a) {
 PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
   if (!Ready()) return nullptr;
   Nesting nesting;
-  if (nesting.Deep()) return Give(current_trace->Break("comparisons of built-in types call each other without end"));
+  if (nesting.Deep())
+    return Give(current_trace->Break("comparisons of built-in types call each other without end"));
   Var x = Of(a), y = Of(b);
   if (x == nullptr || y == nullptr) return Give(nullptr);
   return Give(current_trace->Compare(op, x, y));
@@ -104,11 +105,14 @@ Py_hash_t Hash(PyObject* o) {
     PyErr_Format(PyExc_TypeError, "unhashable type: '%.200s'", v->type->tp_name);
     return -1;
   }
-  if (v->kind == VariableKind::kObject && (PyType_Check(v->value.get()) || PyFunction_Check(v->value.get()) || PyCFunction_Check(v->value.get()))) {
+  if (v->kind == VariableKind::kObject && (PyType_Check(v->value.get()) || PyFunction_Check(v->value.get()) ||
+                                           PyCFunction_Check(v->value.get()))) {
     return PyObject_Hash(v->value.get());
   }
-  if (v->kind == VariableKind::kObject && strcmp(Py_TYPE(v->type)->tp_name, "EnumType") == 0) return PyObject_Hash(v->value.get());
-  t.Break(std::string("a '") + v->type->tp_name + "' is hashed by a container", "its __hash__ is user code, which the container may call again at replay");
+  if (v->kind == VariableKind::kObject && strcmp(Py_TYPE(v->type)->tp_name, "EnumType") == 0)
+    return PyObject_Hash(v->value.get());
+  t.Break(std::string("a '") + v->type->tp_name + "' is hashed by a container",
+          "its __hash__ is user code, which the container may call again at replay");
   t.FailureToPython();
   return -1;
 }
@@ -194,7 +198,9 @@ PyObject* AsIndex(PyObject* o) {
   if (!Ready()) return nullptr;
   Trace& t = *current_trace;
   Var v = t.Look(Of(o));
-  Var result = v->kind == VariableKind::kScalar || v->kind == VariableKind::kConst ? v : t.CallMethod(v, "__index__", {});
+  Var result = v->kind == VariableKind::kScalar || v->kind == VariableKind::kConst
+                   ? v
+                   : t.CallMethod(v, "__index__", {});
   PyObject* value = result != nullptr ? t.ConstValue(result) : nullptr;
   return value != nullptr ? PyNumber_Index(value) : Give(nullptr);
 }
@@ -249,7 +255,9 @@ void Dealloc(PyObject* self) {
 }
 
 template <typename F>
-void* Slot(F* f) { return reinterpret_cast<void*>(f); }
+void* Slot(F* f) {
+  return reinterpret_cast<void*>(f);
+}
 
 PyType_Slot proxy_slots[] = {
     {Py_tp_dealloc, Slot(Dealloc)},
@@ -299,7 +307,8 @@ bool InitProxy(PyObject* module) {
   proxy_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&proxy_spec));
   if (proxy_type == nullptr) return false;
   UntraceableError = PyErr_NewException("thirdbook._core.UntraceableError", PyExc_BaseException, nullptr);
-  return UntraceableError != nullptr && PyModule_AddObjectRef(module, "UntraceableError", UntraceableError) == 0;
+  return UntraceableError != nullptr &&
+         PyModule_AddObjectRef(module, "UntraceableError", UntraceableError) == 0;
 }
 
 bool IsProxy(PyObject* o) { return Py_TYPE(o) == proxy_type; }

@@ -1,7 +1,9 @@
-// The loop of the symbolic interpreter, stack and control instructions. See run.h; the other instructions are in instructions.cc.
+// The loop of the symbolic interpreter, stack and control instructions. See run.h; the other instructions are
+// in instructions.cc.
 //
-// In: a frame with its arguments bound. Out: a returned or yielded variable, or a failure with the frame as it was before the instruction's operands were
-// taken only for root frames that are run again (compile.cc). Invariant: every opcode of CPython 3.14 is known here or breaks by name.
+// In: a frame with its arguments bound. Out: a returned or yielded variable, or a failure with the frame as
+// it was before the instruction's operands were taken only for root frames that are run again (compile.cc).
+// Invariant: every opcode of CPython 3.14 is known here or breaks by name.
 #include "interpret/run.h"
 
 #include "interpret/builtins.h"
@@ -24,25 +26,26 @@ RunResult Trace::Run(SymbolicFrame& frame) {
     const Instruction& instruction = frame.parts->image.instructions[static_cast<size_t>(frame.pc)];
     Step step;
     if (++instructions_ > kMaxInstructions) {
-      Break("the trace passes " + std::to_string(kMaxInstructions) + " instructions", "loops are unrolled while tracing");
+      Break("the trace passes " + std::to_string(kMaxInstructions) + " instructions",
+            "loops are unrolled while tracing");
       step = Step::kFailed;
     } else {
       step = interpreter.Execute(instruction);
     }
-    if (failure_ != Failure::kNone && step != Step::kFailed) step = Step::kFailed;   // looking at a value found a break
+    if (failure_ != Failure::kNone && step != Step::kFailed)
+      step = Step::kFailed;  // looking at a value found a break
     switch (step) {
       case Step::kNext: frame.pc++; break;
       case Step::kJumped: break;
-      case Step::kReturn:
-        returned_ = frame.stack.back();
-        return RunResult::kReturned;
+      case Step::kReturn: returned_ = frame.stack.back(); return RunResult::kReturned;
       case Step::kYield:
         returned_ = frame.stack.back();
         frame.stack.pop_back();
         frame.pc++;
         return RunResult::kYielded;
       case Step::kFailed:
-        if (failure_ == Failure::kNone) Break("internal: an instruction failed without a reason", OpcodeName(instruction.op));
+        if (failure_ == Failure::kNone)
+          Break("internal: an instruction failed without a reason", OpcodeName(instruction.op));
         if (failure_ == Failure::kRaise && interpreter.Unwind()) break;
         return RunResult::kFailed;
     }
@@ -78,7 +81,9 @@ bool Interpreter::Unwind() {
   if (found == nullptr) return false;
   Var exception = t_.TakeRaised();
   f_.stack.resize(static_cast<size_t>(found->depth), nullptr);
-  if (found->push_lasti) f_.stack.push_back(t_.ConstSteal(PyLong_FromLong(f_.parts->image.instructions[static_cast<size_t>(f_.pc)].offset / 2)));
+  if (found->push_lasti)
+    f_.stack.push_back(
+        t_.ConstSteal(PyLong_FromLong(f_.parts->image.instructions[static_cast<size_t>(f_.pc)].offset / 2)));
   f_.stack.push_back(exception);
   f_.pc = found->handler;
   return true;
@@ -113,7 +118,8 @@ Step Interpreter::Execute(const Instruction& i) {
 Step Interpreter::LoadFast(int32_t slot) {
   Var v = f_.locals[static_cast<size_t>(slot)];
   if (v == nullptr) {
-    t_.RaiseNew(PyExc_UnboundLocalError, std::string("cannot access local variable '") + PyUnicode_AsUTF8(f_.parts->locals[static_cast<size_t>(slot)]) +
+    t_.RaiseNew(PyExc_UnboundLocalError, std::string("cannot access local variable '") +
+                                             PyUnicode_AsUTF8(f_.parts->locals[static_cast<size_t>(slot)]) +
                                              "' where it is not associated with a value");
     return Step::kFailed;
   }
@@ -138,8 +144,9 @@ Step Interpreter::ExecuteStack(const Instruction& i, bool* known) {
     case Opcode::LOAD_SMALL_INT: return Push(t_.ConstSteal(PyLong_FromLong(arg)));
     case Opcode::LOAD_COMMON_CONSTANT: {
       PyObject* builtins = PyEval_GetBuiltins();
-      PyObject* const values[] = {PyExc_AssertionError, PyExc_NotImplementedError, reinterpret_cast<PyObject*>(&PyTuple_Type),
-                                  PyDict_GetItemString(builtins, "all"), PyDict_GetItemString(builtins, "any")};
+      PyObject* const values[] = {
+          PyExc_AssertionError, PyExc_NotImplementedError, reinterpret_cast<PyObject*>(&PyTuple_Type),
+          PyDict_GetItemString(builtins, "all"), PyDict_GetItemString(builtins, "any")};
       return arg < 5 ? Push(t_.Fixed(values[arg])) : (*known = false, Step::kFailed);
     }
     case Opcode::LOAD_FAST:
@@ -181,10 +188,13 @@ Step Interpreter::ExecuteStack(const Instruction& i, bool* known) {
     case Opcode::LOAD_FROM_DICT_OR_DEREF: {
       if (i.op == Opcode::LOAD_FROM_DICT_OR_DEREF) break;
       Var v = t_.CellContents(local(arg), f_.parts->locals[static_cast<size_t>(arg)]);
-      if (v == nullptr && t_.failure() == Failure::kRaise && (f_.parts->local_kinds[static_cast<size_t>(arg)] & kLocalFree) == 0) {
+      if (v == nullptr && t_.failure() == Failure::kRaise &&
+          (f_.parts->local_kinds[static_cast<size_t>(arg)] & kLocalFree) == 0) {
         t_.TakeRaised();
-        t_.RaiseNew(PyExc_UnboundLocalError, std::string("cannot access local variable '") + PyUnicode_AsUTF8(f_.parts->locals[static_cast<size_t>(arg)]) +
-                                                 "' where it is not associated with a value");
+        t_.RaiseNew(PyExc_UnboundLocalError,
+                    std::string("cannot access local variable '") +
+                        PyUnicode_AsUTF8(f_.parts->locals[static_cast<size_t>(arg)]) +
+                        "' where it is not associated with a value");
       }
       return Push(v);
     }
@@ -193,19 +203,23 @@ Step Interpreter::ExecuteStack(const Instruction& i, bool* known) {
       return t_.SetCell(local(arg), v) ? Step::kNext : Step::kFailed;
     }
     case Opcode::DELETE_DEREF:
-      if (t_.CellContents(local(arg), f_.parts->locals[static_cast<size_t>(arg)]) == nullptr) return Step::kFailed;
+      if (t_.CellContents(local(arg), f_.parts->locals[static_cast<size_t>(arg)]) == nullptr)
+        return Step::kFailed;
       return t_.SetCell(local(arg), nullptr) ? Step::kNext : Step::kFailed;
     case Opcode::LOAD_GLOBAL: {
       PyObject* name = NameAt(arg >> 1);
       Var v = t_.GlobalLookup(f_.globals, name);
       if (v == nullptr) {
-        if (t_.failure() == Failure::kNone) t_.RaiseNew(PyExc_NameError, std::string("name '") + PyUnicode_AsUTF8(name) + "' is not defined");
+        if (t_.failure() == Failure::kNone)
+          t_.RaiseNew(PyExc_NameError, std::string("name '") + PyUnicode_AsUTF8(name) + "' is not defined");
         return Step::kFailed;
       }
       Push(v);
       return (arg & 1) != 0 ? Push(t_.Null()) : Step::kNext;
     }
-    case Opcode::STORE_GLOBAL: return t_.BuiltinSetItem(t_.Look(f_.globals), t_.Const(NameAt(arg)), Pop()) ? Step::kNext : Step::kFailed;
+    case Opcode::STORE_GLOBAL:
+      return t_.BuiltinSetItem(t_.Look(f_.globals), t_.Const(NameAt(arg)), Pop()) ? Step::kNext
+                                                                                  : Step::kFailed;
     case Opcode::DELETE_GLOBAL: {
       t_.Break("a global is deleted", "the module's dict would have to be read as a whole");
       return Step::kFailed;
@@ -243,7 +257,7 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
         if (!t_.RaisedMatches(PyExc_StopIteration)) return Step::kFailed;
         t_.ClearFailure();
       }
-      return Jump(arg + 1);   // past END_FOR; POP_ITER takes the iterator
+      return Jump(arg + 1);  // past END_FOR; POP_ITER takes the iterator
     }
     case Opcode::RETURN_GENERATOR: return Push(t_.Null());
     case Opcode::YIELD_VALUE:
@@ -258,7 +272,9 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
         v = t_.SendGenerator(receiver, value, nullptr);
       } else if (t_.Look(value)->IsConst(Py_None)) {
         v = t_.Next(receiver);
-        if (v == nullptr && t_.failure() == Failure::kNone && receiver->kind == VariableKind::kNew && receiver->value) return Push(t_.None()), Jump(arg);
+        if (v == nullptr && t_.failure() == Failure::kNone && receiver->kind == VariableKind::kNew &&
+            receiver->value)
+          return Push(t_.None()), Jump(arg);
       } else {
         v = t_.CallMethod(receiver, "send", {value});
       }
@@ -298,11 +314,14 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
       for (Var c : list) {
         Var cls = t_.Look(c);
         if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get()) ||
-            PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls->value.get()), reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) == 0) {
-          t_.Break("an except clause names something that is no exception class", "CPython raises a TypeError for it");
+            PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls->value.get()),
+                             reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) == 0) {
+          t_.Break("an except clause names something that is no exception class",
+                   "CPython raises a TypeError for it");
           return Step::kFailed;
         }
-        if (PyType_IsSubtype(exception->type, reinterpret_cast<PyTypeObject*>(cls->value.get())) != 0) return Push(t_.Bool(true));
+        if (PyType_IsSubtype(exception->type, reinterpret_cast<PyTypeObject*>(cls->value.get())) != 0)
+          return Push(t_.Bool(true));
       }
       return Push(t_.Bool(false));
     }
@@ -315,7 +334,8 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
             return Step::kFailed;
           }
         }
-        t_.Break("raise without an exception being handled in the traced code", "the caller may be handling one");
+        t_.Break("raise without an exception being handled in the traced code",
+                 "the caller may be handling one");
         return Step::kFailed;
       }
       Var exception = t_.Look(Pop());
@@ -355,7 +375,9 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
       Var method = t_.LookupSpecial(owner, kNames[arg]);
       if (method == nullptr) {
         if (t_.failure() == Failure::kNone) {
-          t_.Break(std::string("'") + t_.TypeOf(owner)->tp_name + "' object does not support the context manager protocol", "CPython raises a TypeError for it");
+          t_.Break(std::string("'") + t_.TypeOf(owner)->tp_name +
+                       "' object does not support the context manager protocol",
+                   "CPython raises a TypeError for it");
         }
         return Step::kFailed;
       }
@@ -374,11 +396,13 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
     case Opcode::GET_LEN: return Push(t_.Length(Peek(1)));
     case Opcode::MATCH_MAPPING: {
       Var v = t_.Look(Peek(1));
-      return Push(t_.Bool(v->kind != VariableKind::kTensor && PyType_HasFeature(v->type, Py_TPFLAGS_MAPPING)));
+      return Push(
+          t_.Bool(v->kind != VariableKind::kTensor && PyType_HasFeature(v->type, Py_TPFLAGS_MAPPING)));
     }
     case Opcode::MATCH_SEQUENCE: {
       Var v = t_.Look(Peek(1));
-      return Push(t_.Bool(v->kind != VariableKind::kTensor && PyType_HasFeature(v->type, Py_TPFLAGS_SEQUENCE)));
+      return Push(
+          t_.Bool(v->kind != VariableKind::kTensor && PyType_HasFeature(v->type, Py_TPFLAGS_SEQUENCE)));
     }
     case Opcode::MATCH_KEYS: {
       std::vector<Var> keys, values;

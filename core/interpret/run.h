@@ -16,11 +16,11 @@ class Interpreter {
   bool Unwind();
 
  private:
-  Step ExecuteStack(const Instruction& i, bool* known);     // loads, stores, moves, jumps
-  Step ExecuteBuild(const Instruction& i, bool* known);     // tuples, lists, dicts, strings, functions
-  Step ExecuteAccess(const Instruction& i, bool* known);    // attributes, items, operators
-  Step ExecuteCall(const Instruction& i, bool* known);      // calls, imports
-  Step ExecuteControl(const Instruction& i, bool* known);   // loops, exceptions, with, match, generators
+  Step ExecuteStack(const Instruction& i, bool* known);    // loads, stores, moves, jumps
+  Step ExecuteBuild(const Instruction& i, bool* known);    // tuples, lists, dicts, strings, functions
+  Step ExecuteAccess(const Instruction& i, bool* known);   // attributes, items, operators
+  Step ExecuteCall(const Instruction& i, bool* known);     // calls, imports
+  Step ExecuteControl(const Instruction& i, bool* known);  // loops, exceptions, with, match, generators
   Step Push(Var v) {
     if (v == nullptr) return Step::kFailed;
     f_.stack.push_back(v);
@@ -31,7 +31,7 @@ class Interpreter {
     f_.stack.pop_back();
     return v;
   }
-  Var& Peek(int32_t n) { return f_.stack[f_.stack.size() - static_cast<size_t>(n)]; }   // 1: top
+  Var& Peek(int32_t n) { return f_.stack[f_.stack.size() - static_cast<size_t>(n)]; }  // 1: top
   // What STORE_FAST makes of a value: NULL unbinds.
   static Var OrUnbound(Var v) { return v->kind == VariableKind::kNull ? nullptr : v; }
   std::vector<Var> PopMany(int32_t n);

@@ -1,10 +1,12 @@
-// Tensors in the trace: operations become graph nodes, views and in-place writes are functionalised. See trace.h.
+// Tensors in the trace: operations become graph nodes, views and in-place writes are functionalised. See
+// trace.h.
 //
-//   base  x ──────────── current: %0, after x[0].add_(1): %3 = select_scatter-like as_strided_scatter(%0, ...)
-//   view  x[0]           (sizes, strides, offset) in the base; its value is derived again when the base's version has moved on
+//   base  x ──────────── current: %0, after x[0].add_(1): %3 = select_scatter-like as_strided_scatter(%0,
+//   ...) view  x[0]           (sizes, strides, offset) in the base; its value is derived again when the
+//   base's version has moved on
 //
-// In: calls of OpFunctions and tensor methods on variables. Out: tensor variables. Invariant: the graph stays pure; after it has run, inputs that were written
-// get their final value once (Trace::WrittenInputs).
+// In: calls of OpFunctions and tensor methods on variables. Out: tensor variables. Invariant: the graph stays
+// pure; after it has run, inputs that were written get their final value once (Trace::WrittenInputs).
 #include "interpret/builtins.h"
 #include "interpret/trace.h"
 #include "python/tensor_internal.h"
@@ -26,7 +28,8 @@ class TraceResolver : public OperandResolver {
       if (!value.defined()) return Failed(handle);
       return Push(value, v, v->tensor->meta, handle);
     }
-    if (v->kind == VariableKind::kScalar && (v->type == &PyLong_Type || v->type == &PyFloat_Type || v->type == &PyBool_Type)) {
+    if (v->kind == VariableKind::kScalar &&
+        (v->type == &PyLong_Type || v->type == &PyFloat_Type || v->type == &PyBool_Type)) {
       ValueRef value = trace_.ScalarInput(v);
       if (!value.defined()) return Failed(handle);
       return Push(value, v, trace_.graph().meta(value), handle);
@@ -34,7 +37,7 @@ class TraceResolver : public OperandResolver {
     return false;
   }
   OperandHandle WeakConstant(PyObject* number) override {
-    Tensor t = PyBool_Check(number)    ? Tensor::WeakBool(number == Py_True)
+    Tensor t = PyBool_Check(number)   ? Tensor::WeakBool(number == Py_True)
                : PyLong_Check(number) ? Tensor::WeakInt(PyLong_AsLongLong(number))
                                       : Tensor::WeakFloat(PyFloat_AsDouble(number));
     OperandHandle handle;
@@ -114,12 +117,16 @@ ValueRef Trace::TensorValue(Var v) {
       Break("a view of a tensor with unusual strides is read after a write");
       return {};
     }
-    Result<ValueRef> flat = graph_.AddNode(graph_.meta(base.current).offset != 0 ? Op::k_clone : Op::k_contiguous, {base.current}, {}, SpanOf(CurrentSite()));
+    Result<ValueRef> flat =
+        graph_.AddNode(graph_.meta(base.current).offset != 0 ? Op::k_clone : Op::k_contiguous, {base.current},
+                       {}, SpanOf(CurrentSite()));
     if (!flat.ok()) {
       Break(flat.status().message());
       return {};
     }
-    Result<ValueRef> view = graph_.AddNode(Op::k_as_strided, {*flat}, {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset}, SpanOf(CurrentSite()));
+    Result<ValueRef> view = graph_.AddNode(Op::k_as_strided, {*flat},
+                                           {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset},
+                                           SpanOf(CurrentSite()));
     if (!view.ok()) {
       Break(view.status().message());
       return {};
@@ -161,17 +168,20 @@ bool Trace::WriteTensor(Var target, ValueRef value) {
   if (base.input != nullptr) {
     // Memory shared with another input: the write would reach it too.
     for (Var other : existing_) {
-      if (other == base.input || other->kind != VariableKind::kTensor || !other->value || other->forward != nullptr) continue;
+      if (other == base.input || other->kind != VariableKind::kTensor || !other->value ||
+          other->forward != nullptr)
+        continue;
       const Tensor& a = AsTensor(base.input->value.get());
       const Tensor& b = AsTensor(other->value.get());
       if (a.storage() == b.storage()) {
-        Break("a tensor is written that shares memory with another input", "the order of reads and writes is kept by running this call as it is",
+        Break("a tensor is written that shares memory with another input",
+              "the order of reads and writes is kept by running this call as it is",
               "pass clones, or write into one tensor only");
         return false;
       }
     }
   }
-  TensorValue(target);   // an input enters the graph before it is written
+  TensorValue(target);  // an input enters the graph before it is written
   if (failure_ != Failure::kNone) return false;
   if (SameLayout(t.meta, base.meta)) {
     base.current = value;
@@ -180,13 +190,16 @@ bool Trace::WriteTensor(Var target, ValueRef value) {
       Break("a view of a tensor with unusual strides is written");
       return false;
     }
-    Result<ValueRef> flat = graph_.AddNode(graph_.meta(base.current).offset != 0 ? Op::k_clone : Op::k_contiguous, {base.current}, {}, SpanOf(CurrentSite()));
+    Result<ValueRef> flat =
+        graph_.AddNode(graph_.meta(base.current).offset != 0 ? Op::k_clone : Op::k_contiguous, {base.current},
+                       {}, SpanOf(CurrentSite()));
     if (!flat.ok()) {
       Break(flat.status().message());
       return false;
     }
     Result<ValueRef> whole = graph_.AddNode(Op::k_as_strided_scatter, {*flat, value},
-                                            {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset}, SpanOf(CurrentSite()));
+                                            {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset},
+                                            SpanOf(CurrentSite()));
     if (!whole.ok()) {
       Break(whole.status().message());
       return false;
@@ -209,7 +222,8 @@ std::vector<TensorBase*> Trace::WrittenInputs() {
 
 ValueRef Trace::ScalarInput(Var v) {
   if (!v->value) {
-    Break("a number read from a tensor is used to compute with tensors", "it is known only after the graph has run", "keep it as a tensor (drop .item())");
+    Break("a number read from a tensor is used to compute with tensors",
+          "it is known only after the graph has run", "keep it as a tensor (drop .item())");
     return {};
   }
   auto it = scalar_inputs_.find(v->source.value);
@@ -223,7 +237,9 @@ ValueRef Trace::ScalarInput(Var v) {
     }
   }
   TensorMeta meta;
-  meta.dtype = v->type == &PyLong_Type ? DType::kInt64 : v->type == &PyBool_Type ? DType::kBool : DType::kFloat64;
+  meta.dtype = v->type == &PyLong_Type   ? DType::kInt64
+               : v->type == &PyBool_Type ? DType::kBool
+                                         : DType::kFloat64;
   meta.weak = true;
   ValueRef value = graph_.AddInput(sources_.Print(v->source), meta);
   graph_inputs_.push_back(v);
@@ -236,7 +252,8 @@ Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& at
   std::vector<const TensorMeta*> metas;
   for (ValueRef v : operands) metas.push_back(v.defined() ? &graph_.meta(v) : nullptr);
   if (IsDataDependent(op, metas, attrs)) {
-    return Break(std::string(Info(op).name) + "() gives a size that depends on the data", "the graph needs sizes before it runs");
+    return Break(std::string(Info(op).name) + "() gives a size that depends on the data",
+                 "the graph needs sizes before it runs");
   }
   bool view = Info(op).op_class == OpClass::kView;
   TensorMeta view_meta;
@@ -247,11 +264,15 @@ Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& at
   if (view) {
     if (self == nullptr || self->kind != VariableKind::kTensor) return Break("a view of a number");
     Result<std::vector<TensorMeta>> inferred = Infer(op, {&self->tensor->meta}, attrs);
-    if (!inferred.ok()) return Break("the operation refuses its operands: " + inferred.status().message(), "CPython raises the error for this call");
+    if (!inferred.ok())
+      return Break("the operation refuses its operands: " + inferred.status().message(),
+                   "CPython raises the error for this call");
     view_meta = (*inferred)[0];
   }
   Result<ValueRef> node = graph_.AddNode(op, operands, attrs, SpanOf(CurrentSite()));
-  if (!node.ok()) return Break("the operation refuses its operands: " + node.status().message(), "CPython raises the error for this call");
+  if (!node.ok())
+    return Break("the operation refuses its operands: " + node.status().message(),
+                 "CPython raises the error for this call");
   if (view) return NewView(self, view_meta, *node);
   size_t outputs = graph_.node(node->node).metas.size();
   if (outputs == 1) return NewTensor(*node);
@@ -285,9 +306,11 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
     PyRef text = error ? PyRef::Steal(PyObject_Str(error.get())) : PyRef();
     std::string message = text ? PyUnicode_AsUTF8(text.get()) : "";
     PyErr_Clear();
-    return Break("the arguments do not fit " + std::string(f->info->name) + "(): " + message, "CPython raises the error for this call");
+    return Break("the arguments do not fit " + std::string(f->info->name) + "(): " + message,
+                 "CPython raises the error for this call");
   }
-  if (call.requires_grad) return Break("a tensor that requires gradients is made", "gradients are not part of this version");
+  if (call.requires_grad)
+    return Break("a tensor that requires gradients is made", "gradients are not part of this version");
   if (call.generator != nullptr) return Break("a random operation with a generator of its own");
   std::vector<ValueRef> operands;
   for (OperandHandle h : call.operands) operands.push_back(resolver.value(h));
@@ -295,21 +318,26 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
   if (self != nullptr && self->kind != VariableKind::kTensor) self = nullptr;
   if (!f->inplace && call.out < 0) return ApplyOp(call.op, operands, call.attrs, self);
   Var target = f->inplace ? self : resolver.variable(call.out);
-  if (target == nullptr || target->kind != VariableKind::kTensor) return Break("an in-place operation without a tensor to write into");
+  if (target == nullptr || target->kind != VariableKind::kTensor)
+    return Break("an in-place operation without a tensor to write into");
   Var result;
   if (Info(call.op).op_class == OpClass::kView || Info(call.op).op_class == OpClass::kMaybeView) {
     return Break(std::string(f->info->name) + "_() changes the sizes of a tensor in place");
   }
   result = ApplyOp(call.op, operands, call.attrs, self);
   if (result == nullptr) return nullptr;
-  if (result->kind != VariableKind::kTensor) return Break("an operation with several outputs writes in place");
+  if (result->kind != VariableKind::kTensor)
+    return Break("an operation with several outputs writes in place");
   const TensorMeta& have = result->tensor->meta;
   const TensorMeta& want = target->tensor->meta;
   if (have.sizes != want.sizes || Category(have.dtype) > Category(want.dtype)) {
-    return Break(std::string("the result of ") + std::string(f->info->name) + "() does not fit the tensor that is written", "CPython raises the error for this call");
+    return Break(std::string("the result of ") + std::string(f->info->name) +
+                     "() does not fit the tensor that is written",
+                 "CPython raises the error for this call");
   }
   if (target->tensor->requires_grad && grad_) {
-    return Break("a tensor that requires gradients is written in place", "whether that is allowed is decided by the real operation");
+    return Break("a tensor that requires gradients is written in place",
+                 "whether that is allowed is decided by the real operation");
   }
   ValueRef value = result->tensor->value;
   if (have.dtype != want.dtype) {
@@ -321,7 +349,8 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
   return target;
 }
 
-// ---- attributes and methods -------------------------------------------------------------------------------------------------
+// ---- attributes and methods
+// -------------------------------------------------------------------------------------------------
 
 static PyObject* SampleTensor() {
   static PyObject* sample = [] {
@@ -336,21 +365,25 @@ Var Trace::TensorGetAttr(Var v, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   const TensorMeta& meta = v->tensor->meta;
   PyObject* found = TypeLookup(type, name, false);
-  if (found != nullptr && (IsOpFunction(found) || PyFunction_Check(found) || Py_TYPE(found) == &PyMethodDescr_Type)) return NewMethod(Fixed(found), v);
+  if (found != nullptr &&
+      (IsOpFunction(found) || PyFunction_Check(found) || Py_TYPE(found) == &PyMethodDescr_Type))
+    return NewMethod(Fixed(found), v);
   if (found != nullptr && Py_TYPE(found) == &PyGetSetDescr_Type) {
     if (strcmp(text, "shape") == 0) return ConstSize(meta.sizes);
     if (strcmp(text, "dtype") == 0) return Const(DTypeObject(meta.dtype));
     if (strcmp(text, "ndim") == 0) return ConstSteal(PyLong_FromLongLong(meta.rank()));
     if (strcmp(text, "requires_grad") == 0) return Bool(v->tensor->requires_grad);
     if (strcmp(text, "itemsize") == 0) return ConstSteal(PyLong_FromLong(ItemSize(meta.dtype)));
-    if (strcmp(text, "nbytes") == 0) return ConstSteal(PyLong_FromLongLong(meta.numel() * ItemSize(meta.dtype)));
+    if (strcmp(text, "nbytes") == 0)
+      return ConstSteal(PyLong_FromLongLong(meta.numel() * ItemSize(meta.dtype)));
     if (strcmp(text, "__class__") == 0) return Fixed(reinterpret_cast<PyObject*>(type));
     if (strcmp(text, "__dict__") == 0) {
       Var view = New(&PyDict_Type);
       view->dict_of = v;
       return view;
     }
-    bool constant = strcmp(text, "device") == 0 || strncmp(text, "is_", 3) == 0 || strcmp(text, "grad_fn") == 0 || strcmp(text, "layout") == 0;
+    bool constant = strcmp(text, "device") == 0 || strncmp(text, "is_", 3) == 0 ||
+                    strcmp(text, "grad_fn") == 0 || strcmp(text, "layout") == 0;
     if (constant) {
       PyRef value = PyRef::Steal(PyObject_GetAttr(v->value ? v->value.get() : SampleTensor(), name));
       return value ? Fixed(value.get()) : RaiseFromPython();
@@ -375,7 +408,8 @@ Var Trace::TensorGetAttr(Var v, PyObject* name) {
   PyObject* hook = TypeLookup(type, getattr_name, true);
   if (hook != nullptr && PyFunction_Check(hook)) return Call(Fixed(hook), {v, Const(name)});
   PyRef short_name = PyRef::Steal(PyType_GetName(type));
-  return RaiseNew(PyExc_AttributeError, std::string("'") + PyUnicode_AsUTF8(short_name.get()) + "' object has no attribute '" + text + "'");
+  return RaiseNew(PyExc_AttributeError, std::string("'") + PyUnicode_AsUTF8(short_name.get()) +
+                                            "' object has no attribute '" + text + "'");
 }
 
 Var Trace::ConstSize(const Sizes& sizes) {
@@ -389,7 +423,8 @@ Var Trace::ConstSize(const Sizes& sizes) {
 }
 
 // Methods of the C type that are no ops.
-Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vector<Var>& args, PyObject* kwnames) {
+Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vector<Var>& args,
+                        PyObject* kwnames) {
   Var v = Look(args[0]);
   const TensorMeta& meta = v->tensor->meta;
   size_t n = args.size();
@@ -400,7 +435,8 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
       if (!PyLong_Check(d)) return Break(std::string(text) + "() of a dimension that is no int");
       int64_t i = PyLong_AsLongLong(d);
       if (i < 0) i += meta.rank();
-      if (i < 0 || i >= meta.rank()) return Break("a dimension out of range", "CPython raises the error for this call");
+      if (i < 0 || i >= meta.rank())
+        return Break("a dimension out of range", "CPython raises the error for this call");
       return ConstSteal(PyLong_FromLongLong(values[static_cast<size_t>(i)]));
     };
     if (strcmp(text, "size") == 0) return n == 1 ? ConstSize(meta.sizes) : dimension(meta.sizes);
@@ -411,18 +447,23 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
       return NewTuple(std::move(items));
     }
     if (n == 1) {
-      if (strcmp(text, "dim") == 0 || strcmp(text, "ndimension") == 0) return ConstSteal(PyLong_FromLongLong(meta.rank()));
-      if (strcmp(text, "numel") == 0 || strcmp(text, "nelement") == 0) return ConstSteal(PyLong_FromLongLong(meta.numel()));
+      if (strcmp(text, "dim") == 0 || strcmp(text, "ndimension") == 0)
+        return ConstSteal(PyLong_FromLongLong(meta.rank()));
+      if (strcmp(text, "numel") == 0 || strcmp(text, "nelement") == 0)
+        return ConstSteal(PyLong_FromLongLong(meta.numel()));
       if (strcmp(text, "is_contiguous") == 0) return Bool(meta.IsContiguous());
       if (strcmp(text, "element_size") == 0) return ConstSteal(PyLong_FromLong(ItemSize(meta.dtype)));
       if (strcmp(text, "is_floating_point") == 0) return Bool(IsFloating(meta.dtype));
       if (strcmp(text, "is_complex") == 0) return Bool(false);
       if (strcmp(text, "storage_offset") == 0) return ConstSteal(PyLong_FromLongLong(meta.offset));
       if (strcmp(text, "item") == 0) {
-        PyTypeObject* type = IsFloating(meta.dtype) ? &PyFloat_Type : meta.dtype == DType::kBool ? &PyBool_Type : &PyLong_Type;
+        PyTypeObject* type = IsFloating(meta.dtype)       ? &PyFloat_Type
+                             : meta.dtype == DType::kBool ? &PyBool_Type
+                                                          : &PyLong_Type;
         return ReadNumber(v, type);
       }
-      if (strcmp(text, "tolist") == 0 && meta.rank() == 0) return TensorMethod(descriptor, "item", args, nullptr);
+      if (strcmp(text, "tolist") == 0 && meta.rank() == 0)
+        return TensorMethod(descriptor, "item", args, nullptr);
       if (strcmp(text, "__len__") == 0) return Length(v);
       if (strcmp(text, "__iter__") == 0) return GetIter(v);
       if (strcmp(text, "__bool__") == 0) return ReadNumber(v, &PyBool_Type);
@@ -435,12 +476,15 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
     }
     if (n == 2) {
       if (strcmp(text, "__getitem__") == 0) return TensorGetItem(v, Look(args[1]));
-      static const char* const kBinary[] = {"__add__", "__and__", "__floordiv__", "__lshift__", "__matmul__", "__mul__", "__mod__",
-                                            "__or__",  "__pow__", "__rshift__",   "__sub__",    "__truediv__", "__xor__"};
-      static const char* const kReflected[] = {"__radd__", "__rand__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmul__", "__rmod__",
-                                               "__ror__",  "__rpow__", "__rrshift__",   "__rsub__",    "__rtruediv__", "__rxor__"};
-      static const char* const kInPlace[] = {"__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imatmul__", "__imul__", "__imod__",
-                                             "__ior__",  "__ipow__", "__irshift__",   "__isub__",    "__itruediv__", "__ixor__"};
+      static const char* const kBinary[] = {
+          "__add__", "__and__", "__floordiv__", "__lshift__", "__matmul__",  "__mul__", "__mod__",
+          "__or__",  "__pow__", "__rshift__",   "__sub__",    "__truediv__", "__xor__"};
+      static const char* const kReflected[] = {
+          "__radd__", "__rand__", "__rfloordiv__", "__rlshift__", "__rmatmul__",  "__rmul__", "__rmod__",
+          "__ror__",  "__rpow__", "__rrshift__",   "__rsub__",    "__rtruediv__", "__rxor__"};
+      static const char* const kInPlace[] = {
+          "__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imatmul__",  "__imul__", "__imod__",
+          "__ior__",  "__ipow__", "__irshift__",   "__isub__",    "__itruediv__", "__ixor__"};
       static const char* const kCompare[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
       for (int i = 0; i < 13; i++) {
         if (strcmp(text, kBinary[i]) == 0) return BinaryOp(i, v, args[1]);
@@ -451,15 +495,18 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
         if (strcmp(text, kCompare[i]) == 0) return Compare(i, v, args[1]);
       }
     }
-    if (n == 3 && strcmp(text, "__setitem__") == 0) return TensorSetItem(v, Look(args[1]), args[2]) ? None() : nullptr;
+    if (n == 3 && strcmp(text, "__setitem__") == 0)
+      return TensorSetItem(v, Look(args[1]), args[2]) ? None() : nullptr;
   }
   if (strcmp(text, "tolist") == 0 || strcmp(text, "numpy") == 0) {
-    return Break(std::string("tensor.") + text + "() is called", "the values are needed at once", "keep them in tensors, or accept the break");
+    return Break(std::string("tensor.") + text + "() is called", "the values are needed at once",
+                 "keep them in tensors, or accept the break");
   }
   return Break(std::string("method '") + text + "' of a tensor", "the tracer has no model of it");
 }
 
-// ---- items ----------------------------------------------------------------------------------------------------------------
+// ---- items
+// ----------------------------------------------------------------------------------------------------------------
 
 Var Trace::TensorGetItem(Var v, Var key) {
   TraceResolver resolver(*this);
@@ -558,7 +605,8 @@ bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
       operands.push_back(source);
       Result<ValueRef> put = graph_.AddNode(Op::k_index_put, operands, {false}, SpanOf(CurrentSite()));
       if (!put.ok()) {
-        Break("the values do not fit the index: " + put.status().message(), "CPython raises the error for this call");
+        Break("the values do not fit the index: " + put.status().message(),
+              "CPython raises the error for this call");
         return false;
       }
       return WriteTensor(current, *put);
@@ -566,15 +614,18 @@ bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
     current = ApplyOp(step.op, operands, step.attrs, current);
     if (current == nullptr) return false;
   }
-  Result<ValueRef> written = graph_.AddNode(Op::k_copy, {TensorValue(current), source}, {}, SpanOf(CurrentSite()));
+  Result<ValueRef> written =
+      graph_.AddNode(Op::k_copy, {TensorValue(current), source}, {}, SpanOf(CurrentSite()));
   if (!written.ok()) {
-    Break("the value does not fit the items: " + written.status().message(), "CPython raises the error for this call");
+    Break("the value does not fit the items: " + written.status().message(),
+          "CPython raises the error for this call");
     return false;
   }
   return WriteTensor(current, *written);
 }
 
-// ---- numbers read from tensors -----------------------------------------------------------------------------------------------
+// ---- numbers read from tensors
+// -----------------------------------------------------------------------------------------------
 
 SourceId Trace::TensorSnapshot(Var v) {
   if (v->source.defined() && v->tensor->base->version == 0) return v->source;
@@ -588,7 +639,9 @@ SourceId Trace::TensorSnapshot(Var v) {
 
 Var Trace::ReadNumber(Var v, PyTypeObject* type) {
   if (v->tensor->meta.numel() != 1) {
-    return Break("a tensor with " + std::to_string(v->tensor->meta.numel()) + " elements is used as one number", "CPython raises the error for this call");
+    return Break(
+        "a tensor with " + std::to_string(v->tensor->meta.numel()) + " elements is used as one number",
+        "CPython raises the error for this call");
   }
   SourceId tensor = TensorSnapshot(v);
   if (failure_ != Failure::kNone) return nullptr;

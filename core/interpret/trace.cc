@@ -7,7 +7,8 @@ namespace thirdbook {
 
 Trace* current_trace = nullptr;
 
-Trace::Trace(const FrameView& frame, int break_at, bool dynamic) : frame_(frame), break_at_(break_at), dynamic_(dynamic) {}
+Trace::Trace(const FrameView& frame, int break_at, bool dynamic)
+    : frame_(frame), break_at_(break_at), dynamic_(dynamic) {}
 
 Trace::~Trace() {
   // Proxies may outlive the trace inside of objects that wait for the collector: cut them loose.
@@ -26,7 +27,8 @@ Trace::~Trace() {
   }
 }
 
-// ---- attributes written on a variable -------------------------------------------------------------------------------
+// ---- attributes written on a variable
+// -------------------------------------------------------------------------------
 
 Var Variable::FindAttribute(PyObject* name, bool* deleted) const {
   *deleted = false;
@@ -44,7 +46,8 @@ bool Variable::HasAttributeWrite(PyObject* name) const {
   return FindAttribute(name, &deleted) != nullptr || deleted;
 }
 
-// ---- objects and sources ------------------------------------------------------------------------------------------------
+// ---- objects and sources
+// ------------------------------------------------------------------------------------------------
 
 ObjectIndex Trace::ObjectOf(PyObject* object) {
   auto [it, inserted] = object_index_.emplace(object, static_cast<ObjectIndex>(objects_.size()));
@@ -62,7 +65,8 @@ static std::string ObjectName(PyObject* object) {
     }
     PyErr_Clear();
   }
-  if (PyFunction_Check(object)) return PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
+  if (PyFunction_Check(object))
+    return PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
   if (PyModule_Check(object)) {
     const char* name = PyModule_GetName(object);
     if (name != nullptr) return name;
@@ -78,7 +82,8 @@ SourceId Trace::ObjectSource(PyObject* object) {
   return sources_.Intern(std::move(source));
 }
 
-// ---- making variables ---------------------------------------------------------------------------------------------------
+// ---- making variables
+// ---------------------------------------------------------------------------------------------------
 
 // Types whose exact instances are constants through and through.
 static bool IsPlainConstant(PyObject* o) {
@@ -103,7 +108,8 @@ static bool IsConstant(PyObject* o, int depth = 0) {
   }
   if (PySlice_Check(o)) {
     PySliceObject* s = reinterpret_cast<PySliceObject*>(o);
-    return IsConstant(s->start, depth + 1) && IsConstant(s->stop, depth + 1) && IsConstant(s->step, depth + 1);
+    return IsConstant(s->start, depth + 1) && IsConstant(s->stop, depth + 1) &&
+           IsConstant(s->step, depth + 1);
   }
   return false;
 }
@@ -179,7 +185,8 @@ Var Trace::NewMethod(Var function, Var self) {
   return v;
 }
 
-// ---- looking ------------------------------------------------------------------------------------------------------------
+// ---- looking
+// ------------------------------------------------------------------------------------------------------------
 
 Var Trace::Look(Var v) {
   while (v->forward != nullptr) v = v->forward;
@@ -199,7 +206,8 @@ Var Trace::LookAtObject(Var v) {
     guards_.Add(std::move(g));
   };
   v->type = Py_TYPE(o);
-  if (!fixed && (o == Py_True || o == Py_False || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o))) {
+  if (!fixed && (o == Py_True || o == Py_False || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+                 PyUnicode_CheckExact(o))) {
     guard(GuardKind::kType, reinterpret_cast<PyObject*>(Py_TYPE(o)));
     v->kind = VariableKind::kScalar;
     return v;
@@ -230,7 +238,8 @@ Var Trace::LookAtObject(Var v) {
     const Tensor& tensor = AsTensor(o);
     for (TensorBase* base : WrittenInputs()) {
       if (AsTensor(base->input->value.get()).storage() == tensor.storage()) {
-        Break("a tensor is read that shares memory with one that was written", "the order of reads and writes is kept by running this call as it is");
+        Break("a tensor is read that shares memory with one that was written",
+              "the order of reads and writes is kept by running this call as it is");
       }
     }
     Guard g{GuardKind::kTensor, v->source, {}};
@@ -252,8 +261,9 @@ Var Trace::LookAtObject(Var v) {
   auto owner = dict_owner_.find(o);
   if (owner != dict_owner_.end()) v->dict_of = owner->second;
   bool by_identity = PyType_Check(o) || PyModule_Check(o) || PyCFunction_Check(o) || PyFunction_Check(o) ||
-                     Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type ||
-                     Py_TYPE(o) == &PyMemberDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type || IsOpFunction(o) ||
+                     Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type ||
+                     Py_TYPE(o) == &PyGetSetDescr_Type || Py_TYPE(o) == &PyMemberDescr_Type ||
+                     Py_TYPE(o) == &PyClassMethodDescr_Type || IsOpFunction(o) ||
                      Py_TYPE(o) == &PyProperty_Type;
   if (by_identity) {
     guard(GuardKind::kIdentity, o);
@@ -299,8 +309,8 @@ PyObject* Trace::TryConst(Var v) {
     keep_alive_.push_back(tuple);
     return tuple.get();
   }
-  if (v->kind == VariableKind::kObject &&
-      (PyType_Check(v->value.get()) || PyFunction_Check(v->value.get()) || PyCFunction_Check(v->value.get()))) {
+  if (v->kind == VariableKind::kObject && (PyType_Check(v->value.get()) || PyFunction_Check(v->value.get()) ||
+                                           PyCFunction_Check(v->value.get()))) {
     return v->value.get();
   }
   return nullptr;
@@ -335,7 +345,8 @@ SourceId Trace::SourceOf(Var v) {
   }
 }
 
-// ---- shadows --------------------------------------------------------------------------------------------------------------
+// ---- shadows
+// --------------------------------------------------------------------------------------------------------------
 
 Var Trace::FromShadow(PyObject* o) {
   if (IsProxy(o)) {
@@ -347,9 +358,10 @@ Var Trace::FromShadow(PyObject* o) {
   if (it != shadows_.end()) return it->second;
   auto constant = consts_.find(o);
   if (constant != consts_.end()) return constant->second;
-  bool made = (PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) > 0) || (PyFrozenSet_CheckExact(o) && PySet_GET_SIZE(o) > 0);
+  bool made = (PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) > 0) ||
+              (PyFrozenSet_CheckExact(o) && PySet_GET_SIZE(o) > 0);
   if (!made && IsConstant(o)) return Const(o);
-  if (PyTuple_CheckExact(o)) {   // a tuple that was just made: each call makes its own
+  if (PyTuple_CheckExact(o)) {  // a tuple that was just made: each call makes its own
     std::vector<Var> items;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
       Var item = FromShadow(PyTuple_GET_ITEM(o, i));
@@ -433,17 +445,20 @@ PyObject* Trace::ArgumentShadow(Var v) {
     }
     return ElementShadow(NewTuple(items));
   }
-  if (v->kind == VariableKind::kNew && v->value && (v->type == &PyDictKeys_Type || v->type == &PyDictValues_Type || v->type == &PyDictItems_Type)) {
+  if (v->kind == VariableKind::kNew && v->value &&
+      (v->type == &PyDictKeys_Type || v->type == &PyDictValues_Type || v->type == &PyDictItems_Type)) {
     return Py_NewRef(v->value.get());
   }
-  if (v->kind == VariableKind::kObject && (PyFunction_Check(v->value.get()) || PyCFunction_Check(v->value.get())) && v->attributes.empty() &&
+  if (v->kind == VariableKind::kObject &&
+      (PyFunction_Check(v->value.get()) || PyCFunction_Check(v->value.get())) && v->attributes.empty() &&
       PyCFunction_Check(v->value.get())) {
     return Py_NewRef(v->value.get());
   }
   return ElementShadow(v);
 }
 
-// ---- failures -------------------------------------------------------------------------------------------------------------
+// ---- failures
+// -------------------------------------------------------------------------------------------------------------
 
 std::nullptr_t Trace::Break(std::string reason, std::string explanation, std::string hint) {
   if (failure_ == Failure::kBreak || failure_ == Failure::kFatal) return nullptr;
@@ -469,7 +484,8 @@ std::nullptr_t Trace::Break(std::string reason, std::string explanation, std::st
 std::nullptr_t Trace::Raise(Var exception) {
   failure_ = Failure::kRaise;
   raised_ = exception;
-  // A real exception can be raised by the instruction at hand; one made in this trace only by the one that raised it first.
+  // A real exception can be raised by the instruction at hand; one made in this trace only by the one that
+  // raised it first.
   if (!exception->raised || exception->kind == VariableKind::kObject) exception->raise_step = root_step_;
   exception->raised = true;
   for (auto it = frame_stack_.rbegin(); it != frame_stack_.rend(); ++it) {
@@ -482,7 +498,8 @@ std::nullptr_t Trace::Raise(Var exception) {
 }
 
 std::nullptr_t Trace::RaiseNew(PyObject* type, const std::string& message) {
-  return Raise(MakeException(type, {Const(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())))}));
+  return Raise(MakeException(
+      type, {Const(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())))}));
 }
 
 std::nullptr_t Trace::RaiseFromPython() {
@@ -498,7 +515,8 @@ std::nullptr_t Trace::RaiseFromPython() {
     return Break("a built-in function could not be traced");
   }
   if (PyErr_GivenExceptionMatches(error.get(), PyExc_KeyboardInterrupt) ||
-      PyErr_GivenExceptionMatches(error.get(), PyExc_MemoryError) || PyErr_GivenExceptionMatches(error.get(), PyExc_SystemExit)) {
+      PyErr_GivenExceptionMatches(error.get(), PyExc_MemoryError) ||
+      PyErr_GivenExceptionMatches(error.get(), PyExc_SystemExit)) {
     PyErr_SetRaisedException(error.release());
     failure_ = Failure::kFatal;
     return nullptr;
@@ -516,7 +534,8 @@ Var Trace::TakeRaised() {
 }
 
 bool Trace::RaisedMatches(PyObject* type) {
-  return failure_ == Failure::kRaise && PyType_IsSubtype(raised_->type, reinterpret_cast<PyTypeObject*>(type)) != 0;
+  return failure_ == Failure::kRaise &&
+         PyType_IsSubtype(raised_->type, reinterpret_cast<PyTypeObject*>(type)) != 0;
 }
 
 void Trace::FailureToPython() {
@@ -544,7 +563,8 @@ void Trace::FailureToPython() {
   PyErr_SetRaisedException(Py_NewRef(v->value.get()));
 }
 
-// ---- places ---------------------------------------------------------------------------------------------------------------
+// ---- places
+// ---------------------------------------------------------------------------------------------------------------
 
 // Whether a file belongs to this package: its lines are no places of the user's.
 static bool IsPackageFile(PyObject* filename) {
@@ -598,7 +618,8 @@ std::string Trace::Describe(Var v) {
     case VariableKind::kTensor: {
       if (v->source.defined()) return sources_.Print(v->source);
       std::string text = std::string("tensor ") + std::string(DTypeName(v->tensor->meta.dtype)) + "[";
-      for (size_t i = 0; i < v->tensor->meta.sizes.size(); i++) text += (i != 0 ? ", " : "") + std::to_string(v->tensor->meta.sizes[i]);
+      for (size_t i = 0; i < v->tensor->meta.sizes.size(); i++)
+        text += (i != 0 ? ", " : "") + std::to_string(v->tensor->meta.sizes[i]);
       return text + "]";
     }
     case VariableKind::kNew: return std::string("new ") + (v->type != nullptr ? v->type->tp_name : "object");

@@ -1,11 +1,13 @@
-// One attempt to trace a frame: the state that all parts of the interpreter share, and the operations of Python on variables.
+// One attempt to trace a frame: the state that all parts of the interpreter share, and the operations of
+// Python on variables.
 //
-// In: a frame at its start. Out: how far tracing came (a return value, or a break before a root instruction), the graph, the guards and
-// the writes that replay must make. Invariant: tracing runs no user code and changes nothing outside the Trace; an operation that fails
-// gives nullptr and says why in `failure()`.
+// In: a frame at its start. Out: how far tracing came (a return value, or a break before a root instruction),
+// the graph, the guards and the writes that replay must make. Invariant: tracing runs no user code and
+// changes nothing outside the Trace; an operation that fails gives nullptr and says why in `failure()`.
 //
-// The operations live by theme: attributes.cc, calls.cc, operators.cc, containers.cc, iteration.cc, exceptions.cc, tensors.cc, builtins.cc,
-// construct.cc; run.cc interprets instructions; proxy.cc lets C functions of CPython work on variables.
+// The operations live by theme: attributes.cc, calls.cc, operators.cc, containers.cc, iteration.cc,
+// exceptions.cc, tensors.cc, builtins.cc, construct.cc; run.cc interprets instructions; proxy.cc lets C
+// functions of CPython work on variables.
 #pragma once
 
 #include <Python.h>
@@ -30,9 +32,9 @@ struct SymbolicFrame {
   const CodeParts* parts = nullptr;
   Var function = nullptr;
   Var globals = nullptr;
-  std::vector<Var> locals;                 // localsplus: plain locals, cells
-  std::vector<Var> stack;                  // kNull variable for CPython's NULL
-  std::vector<Var> handled;                // exceptions being handled, innermost last
+  std::vector<Var> locals;   // localsplus: plain locals, cells
+  std::vector<Var> stack;    // kNull variable for CPython's NULL
+  std::vector<Var> handled;  // exceptions being handled, innermost last
   int pc = 0;
   bool is_root = false;
   bool is_generator = false;
@@ -44,21 +46,21 @@ enum class Failure : uint8_t { kNone, kRaise, kBreak, kFatal };
 
 struct BreakReason {
   std::string reason, explanation, hint;
-  std::vector<Site> stack;                 // user frames, root first
-  std::vector<std::string> functions;      // their names
-  bool leaves_by_exception = false;        // not a graph break: the exception is raised by the real instruction
-  int at_step = -1;                        // break before this root step instead of the current one
-  bool skip_frame = false;                 // cannot resume: the whole frame runs as it is
+  std::vector<Site> stack;             // user frames, root first
+  std::vector<std::string> functions;  // their names
+  bool leaves_by_exception = false;    // not a graph break: the exception is raised by the real instruction
+  int at_step = -1;                    // break before this root step instead of the current one
+  bool skip_frame = false;             // cannot resume: the whole frame runs as it is
 };
 
 // A change to be replayed, in the order of its first write.
 struct Write {
   enum class Kind : uint8_t { kAttribute, kContents, kCell, kEffect } kind;
-  Var target;                              // effect: the callable
-  PyRef name;                              // attribute
-  std::vector<Var> args;                   // effect
+  Var target;             // effect: the callable
+  PyRef name;             // attribute
+  std::vector<Var> args;  // effect
   std::vector<std::pair<PyRef, Var>> kwargs;
-  size_t row;                              // in the ledger
+  size_t row;  // in the ledger
 };
 
 enum class RunResult : uint8_t { kReturned, kYielded, kFailed };
@@ -69,7 +71,8 @@ class Trace {
   Trace(const FrameView& frame, int break_at, bool dynamic);
   ~Trace();
 
-  // Interprets the root frame. kReturned: `result`; kFailed: break_reason() with the root's state before the instruction.
+  // Interprets the root frame. kReturned: `result`; kFailed: break_reason() with the root's state before the
+  // instruction.
   RunResult RunRoot();
 
   // --- state the code generator reads ---
@@ -92,7 +95,9 @@ class Trace {
   const std::vector<Var>& existing() const { return existing_; }
   bool uses_global_state() const { return uses_global_state_ || !graph_.nodes().empty(); }
   int instruction_count() const { return instructions_; }
-  std::vector<Var>& graph_scalars() { return graph_scalars_; }   // tensors whose single element is read after the graph (GraphItem)
+  std::vector<Var>& graph_scalars() {
+    return graph_scalars_;
+  }  // tensors whose single element is read after the graph (GraphItem)
   PyTypeObject* SourceType(SourceId source);
   ObjectIndex ObjectOf(PyObject* object);
   SourceId ObjectSource(PyObject* object);
@@ -100,49 +105,55 @@ class Trace {
   // --- making and looking at variables ---
   Var Null() { return &null_; }
   Var None() { return Const(Py_None); }
-  Var Const(PyObject* value);                       // borrowed; immutable
-  Var ConstSteal(PyObject* value);                  // null-safe: nullptr turns the Python exception into kRaise
+  Var Const(PyObject* value);       // borrowed; immutable
+  Var ConstSteal(PyObject* value);  // null-safe: nullptr turns the Python exception into kRaise
   Var Bool(bool b) { return Const(b ? Py_True : Py_False); }
   Var Lazy(PyObject* value, SourceId source);
-  Var Fixed(PyObject* object);                      // reached through guarded facts or code constants: needs no guard
+  Var Fixed(PyObject* object);  // reached through guarded facts or code constants: needs no guard
   Var New(PyTypeObject* type);
   Var NewTuple(std::vector<Var> items);
   Var NewContainer(PyTypeObject* type, PyObject* shadow_stolen);
   Var NewMethod(Var function, Var self);
-  Var Scalar(PyTypeObject* type, SourceId source, PyObject* value_stolen);   // value may be null: known after the graph
-  Var Look(Var v);                                  // realises Lazy, follows aliases; never null
+  Var Scalar(PyTypeObject* type, SourceId source,
+             PyObject* value_stolen);  // value may be null: known after the graph
+  Var Look(Var v);                     // realises Lazy, follows aliases; never null
   PyTypeObject* TypeOf(Var v) { return Look(v)->type; }
-  bool IsKnown(Var v);                              // Const, or Scalar with a value
-  bool Specialize(Var v);                           // Scalar → Const by a guard; false: break
-  PyObject* ConstValue(Var v);                      // borrowed concrete immutable value, specialising scalars and tuples; null: failure set
-  PyObject* TryConst(Var v);                        // the same without failing or specialising scalars; null when not constant
-  SourceId SourceOf(Var v);                         // of Const (an object source), Scalar, Object; undefined for New
-  Var FromShadow(PyObject* object);                 // what stands in a shadow → variable
-  PyObject* ElementShadow(Var v);                   // variable → what stands in a shadow (new reference; null on failure)
-  PyObject* ArgumentShadow(Var v);                  // the same for a C function's argument: containers as real containers
+  bool IsKnown(Var v);     // Const, or Scalar with a value
+  bool Specialize(Var v);  // Scalar → Const by a guard; false: break
+  PyObject* ConstValue(
+      Var v);  // borrowed concrete immutable value, specialising scalars and tuples; null: failure set
+  PyObject* TryConst(Var v);  // the same without failing or specialising scalars; null when not constant
+  SourceId SourceOf(Var v);   // of Const (an object source), Scalar, Object; undefined for New
+  Var FromShadow(PyObject* object);  // what stands in a shadow → variable
+  PyObject* ElementShadow(Var v);    // variable → what stands in a shadow (new reference; null on failure)
+  PyObject* ArgumentShadow(Var v);   // the same for a C function's argument: containers as real containers
 
   // --- failures ---
   std::nullptr_t Break(std::string reason, std::string explanation = "", std::string hint = "");
   std::nullptr_t Raise(Var exception);
   std::nullptr_t RaiseNew(PyObject* type, const std::string& message);
-  std::nullptr_t RaiseFromPython();                 // the exception set in the interpreter → kRaise, kBreak (a proxy gave up) or kFatal
-  Var TakeRaised();                                 // clears kRaise
+  std::nullptr_t
+  RaiseFromPython();  // the exception set in the interpreter → kRaise, kBreak (a proxy gave up) or kFatal
+  Var TakeRaised();   // clears kRaise
   void SetFailure(Failure f) { failure_ = f; }
-  bool RaisedMatches(PyObject* type);               // kRaise of that class
-  void ClearFailure() { failure_ = Failure::kNone; raised_ = nullptr; }
+  bool RaisedMatches(PyObject* type);  // kRaise of that class
+  void ClearFailure() {
+    failure_ = Failure::kNone;
+    raised_ = nullptr;
+  }
   // Sets a Python exception for the current failure so that a C function that called back unwinds.
   void FailureToPython();
 
   // --- operations (nullptr on failure) ---
   Var GetAttr(Var object, PyObject* name);
-  Var GetAttrGeneric(Var object, PyObject* name);   // object.__getattribute__
-  Var TypeGetAttr(Var type, PyObject* name);        // type.__getattribute__
-  bool SetAttr(Var object, PyObject* name, Var value);          // null value: delete
-  bool SetAttrGeneric(Var object, PyObject* name, Var value);   // object.__setattr__ / __delattr__
+  Var GetAttrGeneric(Var object, PyObject* name);              // object.__getattribute__
+  Var TypeGetAttr(Var type, PyObject* name);                   // type.__getattribute__
+  bool SetAttr(Var object, PyObject* name, Var value);         // null value: delete
+  bool SetAttrGeneric(Var object, PyObject* name, Var value);  // object.__setattr__ / __delattr__
   Var SuperGetAttr(Var cls, Var self, PyObject* name);
   // Looks up a special method on the type; null without failure when there is none. `bound` binds it.
   Var LookupSpecial(Var object, const char* name);
-  PyObject* TypeLookup(PyTypeObject* type, PyObject* name, bool guard);   // borrowed; null: none
+  PyObject* TypeLookup(PyTypeObject* type, PyObject* name, bool guard);  // borrowed; null: none
   Var Call(Var callable, const std::vector<Var>& args, PyObject* kwnames = nullptr);
   Var CallFunction(Var function, const std::vector<Var>& args, PyObject* kwnames);
   Var CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& args, PyObject* kwnames);
@@ -150,19 +161,19 @@ class Trace {
   Var Construct(Var type, const std::vector<Var>& args, PyObject* kwnames, bool skip_metaclass = false);
   // A started generator that is about to be dropped inside a `try` of its own: its creation step, or -1.
   int UndroppableGenerator();
-  Var ObjectDict(Var object);                       // its __dict__ as a mapping
-  Var BinaryOp(int code, Var a, Var b);             // NB_*, in-place forms and subscription included
+  Var ObjectDict(Var object);            // its __dict__ as a mapping
+  Var BinaryOp(int code, Var a, Var b);  // NB_*, in-place forms and subscription included
   Var UnaryOp(int code, Var a);
   Var Compare(int op, Var a, Var b);
   Var IsSame(Var a, Var b);
   Var Contains(Var container, Var item);
-  int Truth(Var v);                                 // -1: failure
-  Var ToBool(Var v);                                // may stay symbolic
+  int Truth(Var v);   // -1: failure
+  Var ToBool(Var v);  // may stay symbolic
   Var Length(Var v);
   Var GetItem(Var object, Var key);
-  bool SetItem(Var object, Var key, Var value);     // null value: delete
+  bool SetItem(Var object, Var key, Var value);  // null value: delete
   Var GetIter(Var v);
-  Var Next(Var iterator);                           // nullptr without failure: exhausted
+  Var Next(Var iterator);  // nullptr without failure: exhausted
   bool Iterate(Var iterable, std::vector<Var>* out);
   Var Str(Var v);
   Var Repr(Var v);
@@ -170,33 +181,35 @@ class Trace {
   Var IsInstance(Var object, Var classes);
   Var IsSubclass(Var cls, Var classes);
   Var TextExpression(PyObject* function, Var v, PyObject* spec);
-  SourceId TensorSnapshot(Var tensor);              // the tensor as it is now, available after the graph has run
-  Var CallPure(PyObject* function, const std::vector<Var>& args, PyObject* kwnames, bool symbolic);   // real call on constants
-  Var CallReal(PyObject* function, const std::vector<Var>& args, PyObject* kwnames);                  // real call on shadows
-  Var SendGenerator(Var generator, Var value, Var exception);    // nullptr without failure: finished (generator_result)
+  SourceId TensorSnapshot(Var tensor);  // the tensor as it is now, available after the graph has run
+  Var CallPure(PyObject* function, const std::vector<Var>& args, PyObject* kwnames,
+               bool symbolic);  // real call on constants
+  Var CallReal(PyObject* function, const std::vector<Var>& args, PyObject* kwnames);  // real call on shadows
+  Var SendGenerator(Var generator, Var value,
+                    Var exception);  // nullptr without failure: finished (generator_result)
   Var generator_result() const { return generator_result_; }
   Var TensorCall(PyObject* op_function, const std::vector<Var>& args, PyObject* kwnames);
   Var ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& attrs, Var self);
   Var ConstSize(const Sizes& sizes);
   Var TensorMethod(PyObject* descriptor, const char* name, const std::vector<Var>& args, PyObject* kwnames);
   PyRef IndexShadow(Var key);
-  std::nullptr_t BreakOnError(const std::string& what);   // the Python exception's text becomes a break
+  std::nullptr_t BreakOnError(const std::string& what);  // the Python exception's text becomes a break
   ValueRef ScalarInput(Var scalar);
   Var TensorGetAttr(Var tensor, PyObject* name);
   Var TensorGetItem(Var tensor, Var key);
   bool TensorSetItem(Var tensor, Var key, Var value);
-  Var ReadNumber(Var tensor, PyTypeObject* type);   // item(), float(), int(), bool(): known after the graph
-  ValueRef TensorValue(Var tensor);                 // its value in the graph now
+  Var ReadNumber(Var tensor, PyTypeObject* type);  // item(), float(), int(), bool(): known after the graph
+  ValueRef TensorValue(Var tensor);                // its value in the graph now
   Var MakeException(PyObject* type, std::vector<Var> args);
-  Var NewInstance(PyTypeObject* type);              // object.__new__(cls)
+  Var NewInstance(PyTypeObject* type);  // object.__new__(cls)
   Var CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObject* kwnames, bool* handled);
   Var ExceptionText(Var exception, bool repr);
   Var CloseGenerator(Var generator);
   RunResult ThrowInto(SymbolicFrame& frame, Var exception);
-  RunResult Run(SymbolicFrame& frame);              // until it returns (result in returned_), yields or fails
+  RunResult Run(SymbolicFrame& frame);  // until it returns (result in returned_), yields or fails
   Var returned() const { return returned_; }
 
-  Var BuiltinGetItem(Var container, Var key);       // the base type's own methods
+  Var BuiltinGetItem(Var container, Var key);  // the base type's own methods
   bool BuiltinSetItem(Var container, Var key, Var value);
   Var BuiltinContains(Var container, Var item);
   Var BuiltinLength(Var container);
@@ -211,19 +224,21 @@ class Trace {
 
   // --- writes ---
   Var Snapshot(Var container);
-  bool EnsureShadow(Var container);                 // contents become a shadow (guards length, keys...)
+  bool EnsureShadow(Var container);  // contents become a shadow (guards length, keys...)
   bool IsContainer(Var v);
   void NoteContents(Var container, const std::string& operation, const std::string& after);
   void NoteAttribute(Var object, PyObject* name, Var value);
   void NoteCell(Var cell, Var value);
-  static bool IsTextStream(Var v);                  // an io object whose writes are effects
-  Var StreamMethod(PyObject* descriptor, const char* name, const std::vector<Var>& args);   // null without failure: no model
-  Var WarnCall(const std::vector<Var>& args, PyObject* kwnames);                            // the same
-  void AddEffect(Var callable, std::vector<Var> args, std::vector<std::pair<PyRef, Var>> kwargs, const std::string& operation);
+  static bool IsTextStream(Var v);  // an io object whose writes are effects
+  Var StreamMethod(PyObject* descriptor, const char* name,
+                   const std::vector<Var>& args);                 // null without failure: no model
+  Var WarnCall(const std::vector<Var>& args, PyObject* kwnames);  // the same
+  void AddEffect(Var callable, std::vector<Var> args, std::vector<std::pair<PyRef, Var>> kwargs,
+                 const std::string& operation);
   Var CellContents(Var cell, PyObject* name);
   bool SetCell(Var cell, Var value);
-  Var GlobalLookup(Var globals, PyObject* name);    // nullptr without failure: missing
-  std::string Describe(Var v);                      // short text for the ledger
+  Var GlobalLookup(Var globals, PyObject* name);  // nullptr without failure: missing
+  std::string Describe(Var v);                    // short text for the ledger
   int CurrentLine();
   Site CurrentSite();
   SymbolicFrame* current_frame() { return frame_stack_.empty() ? nullptr : frame_stack_.back(); }
@@ -242,7 +257,8 @@ class Trace {
   Var ContainerMethod(PyObject* descriptor, PyObject* name, const std::vector<Var>& args, PyObject* kwnames);
   Var CallUser(Var callable, const std::vector<Var>& args, PyObject* kwnames);
   Var ScalarBinary(int code, Var a, Var b);
-  Var ScalarResult(Source source, const std::vector<Var>& operands, PyObject* value_stolen, PyTypeObject* type);
+  Var ScalarResult(Source source, const std::vector<Var>& operands, PyObject* value_stolen,
+                   PyTypeObject* type);
   Var DispatchBinary(int code, Var a, Var b, bool* done);
   Var NewTensor(ValueRef value);
   Var NewView(Var of, TensorMeta meta, ValueRef value);
@@ -268,11 +284,11 @@ class Trace {
   std::vector<Write> writes_;
   std::vector<PyRef> objects_;
   std::unordered_map<PyObject*, ObjectIndex> object_index_;
-  std::unordered_map<PyObject*, Var> known_;        // existing objects
-  std::unordered_map<PyObject*, Var> shadows_;      // raw containers that stand in shadows
+  std::unordered_map<PyObject*, Var> known_;    // existing objects
+  std::unordered_map<PyObject*, Var> shadows_;  // raw containers that stand in shadows
   std::unordered_map<PyObject*, Var> consts_;
   std::unordered_map<int32_t, Var> by_source_;
-  std::unordered_map<PyObject*, Var> dict_owner_;   // __dict__ of an object that was looked at
+  std::unordered_map<PyObject*, Var> dict_owner_;  // __dict__ of an object that was looked at
   std::vector<Var> existing_;
   std::vector<PyRef> keep_alive_;
   Failure failure_ = Failure::kNone;
@@ -281,7 +297,7 @@ class Trace {
   Var result_ = nullptr, returned_ = nullptr, generator_result_ = nullptr;
   int root_step_ = 0, instructions_ = 0, depth_ = 0;
   bool reached_break_ = false;
-  bool grad_ = grad_enabled;                        // gradient mode as the traced code has set it
+  bool grad_ = grad_enabled;  // gradient mode as the traced code has set it
   bool uses_global_state_ = false;
 };
 
@@ -291,7 +307,8 @@ extern Trace* current_trace;
 // Decoded code, kept per code object for the life of the process (codes are few).
 const CodeParts* PartsOf(PyCodeObject* code);
 
-// The base type whose methods keep a container's contents (list for a subclass of list); null: not a container.
+// The base type whose methods keep a container's contents (list for a subclass of list); null: not a
+// container.
 PyTypeObject* BaseContainer(PyTypeObject* type);
 inline bool IsContainerType(PyTypeObject* type) { return BaseContainer(type) != nullptr; }
 

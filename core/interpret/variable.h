@@ -7,9 +7,10 @@
 //
 //   Lazy: reached by a source, not looked at yet: no guard
 //
-// Looking at a Lazy variable (Trace::Look) records the guards that make the look safe and turns it into one of the others, in place. A Scalar
-// becomes a Const when the trace needs its value (Trace::Specialize, a constant guard). Invariant: one variable an object, however many sources
-// reach it (aliases are forwarded and guarded).
+// Looking at a Lazy variable (Trace::Look) records the guards that make the look safe and turns it into one
+// of the others, in place. A Scalar becomes a Const when the trace needs its value (Trace::Specialize, a
+// constant guard). Invariant: one variable an object, however many sources reach it (aliases are forwarded
+// and guarded).
 #pragma once
 
 #include <Python.h>
@@ -31,67 +32,72 @@ using Var = Variable*;
 
 enum class VariableKind : uint8_t { kNull, kLazy, kConst, kScalar, kTensor, kObject, kNew };
 
-// The memory behind tensors: the graph value that holds its contents now. In-place writes replace `current` and raise `version`.
+// The memory behind tensors: the graph value that holds its contents now. In-place writes replace `current`
+// and raise `version`.
 struct TensorBase {
   ValueRef current;
-  TensorMeta meta;           // layout of the tensor that the base was made as
+  TensorMeta meta;  // layout of the tensor that the base was made as
   int version = 0;
-  Var input = nullptr;       // the input tensor whose memory it is
-  bool escapes_emitted = false;   // code generation: it is an output of the graph
-  bool taken = false;             // ... and its tensor stands for a variable
+  Var input = nullptr;           // the input tensor whose memory it is
+  bool escapes_emitted = false;  // code generation: it is an output of the graph
+  bool taken = false;            // ... and its tensor stands for a variable
 };
 
 struct TensorState {
   TensorBase* base;
-  TensorMeta meta;           // where in the base it lies
-  ValueRef value;            // its graph value as of `version`
+  TensorMeta meta;  // where in the base it lies
+  ValueRef value;   // its graph value as of `version`
   int version = 0;
   bool requires_grad = false;
 };
 
-// A call that changes a container and reads nothing of it; replayed as it is, or applied to the shadow when the trace reads.
+// A call that changes a container and reads nothing of it; replayed as it is, or applied to the shadow when
+// the trace reads.
 struct DeltaCall {
-  PyObject* method;          // a method descriptor of the base type; borrowed (types keep it)
+  PyObject* method;  // a method descriptor of the base type; borrowed (types keep it)
   std::vector<Var> args;
 };
 
 struct FunctionState {
   PyCodeObject* code;
   Var globals;
-  Var defaults, kwdefaults, annotate, annotations, name, qualname, doc, type_params;   // may be null
+  Var defaults, kwdefaults, annotate, annotations, name, qualname, doc, type_params;  // may be null
   std::vector<Var> closure;
 };
 
 struct Variable {
   VariableKind kind = VariableKind::kNull;
-  PyTypeObject* type = nullptr;        // exact Python type; null while Lazy
-  PyRef value;                         // Const, Scalar (absent: known only after the graph), Lazy, Object; New: a real iterator over shadows
-  SourceId source;                     // Lazy, Scalar, Object, input Tensor
-  Var forward = nullptr;               // an alias: use that one
+  PyTypeObject* type = nullptr;  // exact Python type; null while Lazy
+  PyRef value;  // Const, Scalar (absent: known only after the graph), Lazy, Object; New: a real iterator over
+                // shadows
+  SourceId source;        // Lazy, Scalar, Object, input Tensor
+  Var forward = nullptr;  // an alias: use that one
 
   // --- state, for New and for written Objects ---
-  std::vector<Var> items;              // New tuple's items, slice's parts, method (function, self), cell (contents), exception args, super
-  PyRef shadow;                        // container contents: a real list/dict/set/deque... of constants and handles
-  PyRef initial;                       // Object: the shadow's elements when it was made (tuple)
-  std::vector<DeltaCall> delta;        // Object whose contents were only added to
-  std::vector<DeltaCall> log;          // Object of type set: every change, since the order of a set is its history
-  std::vector<std::pair<PyRef, Var>> attributes;   // written ones in order; null Var: deleted
+  std::vector<Var> items;  // New tuple's items, slice's parts, method (function, self), cell (contents),
+                           // exception args, super
+  PyRef shadow;            // container contents: a real list/dict/set/deque... of constants and handles
+  PyRef initial;           // Object: the shadow's elements when it was made (tuple)
+  std::vector<DeltaCall> delta;  // Object whose contents were only added to
+  std::vector<DeltaCall> log;    // Object of type set: every change, since the order of a set is its history
+  std::vector<std::pair<PyRef, Var>> attributes;  // written ones in order; null Var: deleted
   std::unique_ptr<FunctionState> function;
   std::unique_ptr<SymbolicFrame> generator;
   std::unique_ptr<TensorState> tensor;
-  Var construct_callable = nullptr;    // New, opaque: how to make it again when it escapes untouched
+  Var construct_callable = nullptr;  // New, opaque: how to make it again when it escapes untouched
   std::vector<Var> construct_args;
   std::vector<std::pair<PyRef, Var>> construct_kwargs;
-  std::vector<PyObject*> reordered;    // attributes that were deleted and stored again (names; the pairs own them)
-  bool advanced = false;               // an iterator that has been moved
-  bool finished = false;               // a generator that has ended
-  bool raised = false;                 // an exception that was raised
-  int raise_step = -1;                 // the root step at which that was
-  Var context = nullptr;               // an exception's __context__
-  Var dict_of = nullptr;               // New: the __dict__ of that object, seen as a mapping
-  PyObject* handle = nullptr;          // the proxy that stands for it in shadows (owned)
-  int step = 0;                        // root instruction count when it was made
-  int emitted_slot = -1;               // code generation: the local that holds it
+  std::vector<PyObject*>
+      reordered;               // attributes that were deleted and stored again (names; the pairs own them)
+  bool advanced = false;       // an iterator that has been moved
+  bool finished = false;       // a generator that has ended
+  bool raised = false;         // an exception that was raised
+  int raise_step = -1;         // the root step at which that was
+  Var context = nullptr;       // an exception's __context__
+  Var dict_of = nullptr;       // New: the __dict__ of that object, seen as a mapping
+  PyObject* handle = nullptr;  // the proxy that stands for it in shadows (owned)
+  int step = 0;                // root instruction count when it was made
+  int emitted_slot = -1;       // code generation: the local that holds it
   int emitting = 0;
 
   bool IsConst(PyObject* o) const { return kind == VariableKind::kConst && value.get() == o; }

@@ -1,17 +1,19 @@
 // What the traced code changes: rows of the ledger and the order of replay; cells and globals. See trace.h.
 //
-// In: a change to a variable. Out: the variable's state knows it, and (for objects that were there before) a Write and a ledger row. Invariant: the
-// real objects stay untouched; reads go through the state.
+// In: a change to a variable. Out: the variable's state knows it, and (for objects that were there before) a
+// Write and a ledger row. Invariant: the real objects stay untouched; reads go through the state.
 #include "interpret/trace.h"
 
 namespace thirdbook {
 
 namespace {
 
-// A value that was there, as short text: constants as they are written, others by their type; empty when there was none.
+// A value that was there, as short text: constants as they are written, others by their type; empty when
+// there was none.
 std::string ShortText(PyObject* old) {
   if (old == nullptr) return "";
-  if (PyLong_CheckExact(old) || PyFloat_CheckExact(old) || PyUnicode_CheckExact(old) || PyBool_Check(old) || old == Py_None) {
+  if (PyLong_CheckExact(old) || PyFloat_CheckExact(old) || PyUnicode_CheckExact(old) || PyBool_Check(old) ||
+      old == Py_None) {
     PyRef repr = PyRef::Steal(PyObject_Repr(old));
     const char* text = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
     PyErr_Clear();
@@ -24,15 +26,17 @@ std::string ShortText(PyObject* old) {
 
 void Trace::NoteContents(Var container, const std::string& operation, const std::string& after) {
   if (container->kind != VariableKind::kObject) return;
-  bool is_globals = container->value.get() == frame_.globals ||
-                    (PyDict_CheckExact(container->value.get()) && container->source.defined() && container == root_.globals);
+  bool is_globals =
+      container->value.get() == frame_.globals || (PyDict_CheckExact(container->value.get()) &&
+                                                   container->source.defined() && container == root_.globals);
   bool first = true;
   for (Write& w : writes_) {
     if (w.kind == Write::Kind::kContents && w.target == container) first = false;
   }
   std::string source = sources_.Print(container->source);
   std::string key = source + (is_globals ? operation : "");
-  Mutation& row = ledger_.Row("contents " + key, is_globals ? MutationKind::kGlobal : MutationKind::kValueExisting);
+  Mutation& row =
+      ledger_.Row("contents " + key, is_globals ? MutationKind::kGlobal : MutationKind::kValueExisting);
   row.source = source;
   if (is_globals) {
     // "setitem 'n'" of the module's names is a write of G['n'].
@@ -40,7 +44,9 @@ void Trace::NoteContents(Var container, const std::string& operation, const std:
     std::string name = space != std::string::npos ? operation.substr(space + 1) : "";
     if (name.size() > 2 && name.front() == '\'' && name.back() == '\'') {
       row.source += "[" + name + "]";
-      PyObject* old = row.sites.empty() ? PyDict_GetItemString(container->value.get(), name.substr(1, name.size() - 2).c_str()) : nullptr;
+      PyObject* old = row.sites.empty() ? PyDict_GetItemString(container->value.get(),
+                                                               name.substr(1, name.size() - 2).c_str())
+                                        : nullptr;
       if (old != nullptr) row.before = ShortText(old);
     }
   }
@@ -58,7 +64,8 @@ void Trace::NoteContents(Var container, const std::string& operation, const std:
     }
   }
   ledger_.AddSite(row, CurrentSite());
-  if (first) writes_.push_back({Write::Kind::kContents, container, PyRef(), {}, {}, ledger_.rows().size() - 1});
+  if (first)
+    writes_.push_back({Write::Kind::kContents, container, PyRef(), {}, {}, ledger_.rows().size() - 1});
 }
 
 void Trace::NoteAttribute(Var object, PyObject* name, Var value) {
@@ -70,7 +77,8 @@ void Trace::NoteAttribute(Var object, PyObject* name, Var value) {
     own = object->FindAttribute(name, &deleted);
     if (own == nullptr && !deleted && !PyType_Check(object->value.get())) {
       PyObject* dict = PyModule_Check(object->value.get()) ? PyModule_GetDict(object->value.get()) : nullptr;
-      if (dict == nullptr && (object->type->tp_dictoffset != 0 || PyType_HasFeature(object->type, Py_TPFLAGS_MANAGED_DICT))) {
+      if (dict == nullptr &&
+          (object->type->tp_dictoffset != 0 || PyType_HasFeature(object->type, Py_TPFLAGS_MANAGED_DICT))) {
         PyRef held = PyRef::Steal(PyObject_GenericGetDict(object->value.get(), nullptr));
         dict = held.get();
       }
@@ -98,7 +106,8 @@ void Trace::NoteAttribute(Var object, PyObject* name, Var value) {
         object->attributes.push_back(std::move(entry));
         // Its replay comes now, not where it was first written.
         for (size_t i = 0; i < writes_.size(); i++) {
-          if (writes_[i].kind == Write::Kind::kAttribute && writes_[i].target == object && PyUnicode_Compare(writes_[i].name.get(), name) == 0) {
+          if (writes_[i].kind == Write::Kind::kAttribute && writes_[i].target == object &&
+              PyUnicode_Compare(writes_[i].name.get(), name) == 0) {
             Write moved = writes_[i];
             writes_.erase(writes_.begin() + static_cast<long>(i));
             writes_.push_back(std::move(moved));
@@ -122,26 +131,34 @@ void Trace::NoteAttribute(Var object, PyObject* name, Var value) {
     return;
   }
   std::string source = sources_.Print(object->source);
-  Mutation& row = ledger_.Row("attribute " + source + "." + PyUnicode_AsUTF8(name), MutationKind::kAttributeExisting);
+  Mutation& row =
+      ledger_.Row("attribute " + source + "." + PyUnicode_AsUTF8(name), MutationKind::kAttributeExisting);
   bool first = row.sites.empty();
   row.source = source;
   row.operation = std::string(value != nullptr ? "setattr " : "delattr ") + PyUnicode_AsUTF8(name);
   if (first) row.before = before;
   row.after = value != nullptr ? Describe(value) : "";
   ledger_.AddSite(row, CurrentSite());
-  if (first) writes_.push_back({Write::Kind::kAttribute, object, PyRef::Borrow(name), {}, {}, ledger_.rows().size() - 1});
+  if (first)
+    writes_.push_back(
+        {Write::Kind::kAttribute, object, PyRef::Borrow(name), {}, {}, ledger_.rows().size() - 1});
 }
 
-void Trace::AddEffect(Var callable, std::vector<Var> args, std::vector<std::pair<PyRef, Var>> kwargs, const std::string& operation) {
-  Mutation& row = ledger_.Row("effect " + std::to_string(writes_.size()) + "." + std::to_string(instructions_), MutationKind::kEffect);
+void Trace::AddEffect(Var callable, std::vector<Var> args, std::vector<std::pair<PyRef, Var>> kwargs,
+                      const std::string& operation) {
+  Mutation& row =
+      ledger_.Row("effect " + std::to_string(writes_.size()) + "." + std::to_string(instructions_),
+                  MutationKind::kEffect);
   row.source = Describe(callable);
   row.operation = operation;
   for (size_t i = 0; i < args.size(); i++) row.after += (i != 0 ? ", " : "") + Describe(args[i]);
   ledger_.AddSite(row, CurrentSite());
-  writes_.push_back({Write::Kind::kEffect, callable, PyRef(), std::move(args), std::move(kwargs), ledger_.rows().size() - 1});
+  writes_.push_back({Write::Kind::kEffect, callable, PyRef(), std::move(args), std::move(kwargs),
+                     ledger_.rows().size() - 1});
 }
 
-// ---- cells ----------------------------------------------------------------------------------------------------------------
+// ---- cells
+// ----------------------------------------------------------------------------------------------------------------
 
 static PyObject* CellKey() {
   static PyObject* name = PyUnicode_InternFromString("cell_contents");
@@ -152,7 +169,8 @@ Var Trace::CellContents(Var cell_in, PyObject* name) {
   Var cell = Look(cell_in);
   if (cell->kind == VariableKind::kNew) {
     if (cell->items.empty() || cell->items[0] == nullptr) {
-      return RaiseNew(PyExc_NameError, std::string("cannot access free variable '") + PyUnicode_AsUTF8(name) + "' where it is not associated with a value in enclosing scope");
+      return RaiseNew(PyExc_NameError, std::string("cannot access free variable '") + PyUnicode_AsUTF8(name) +
+                                           "' where it is not associated with a value in enclosing scope");
     }
     return cell->items[0];
   }
@@ -166,7 +184,8 @@ Var Trace::CellContents(Var cell_in, PyObject* name) {
       g.text = "empty";
       guards_.Add(std::move(g));
     }
-    return RaiseNew(PyExc_NameError, std::string("cannot access free variable '") + PyUnicode_AsUTF8(name) + "' where it is not associated with a value in enclosing scope");
+    return RaiseNew(PyExc_NameError, std::string("cannot access free variable '") + PyUnicode_AsUTF8(name) +
+                                         "' where it is not associated with a value in enclosing scope");
   }
   Source s{SourceKind::kCellContents};
   s.operands = {cell->source};
@@ -200,19 +219,24 @@ bool Trace::SetCell(Var cell_in, Var value) {
   return true;
 }
 
-// ---- globals ----------------------------------------------------------------------------------------------------------------
+// ---- globals
+// ----------------------------------------------------------------------------------------------------------------
 
 Var Trace::GlobalLookup(Var globals, PyObject* name) {
   globals = Look(globals);
   keep_alive_.push_back(PyRef::Borrow(name));
-  if (globals->kind != VariableKind::kObject || !PyDict_Check(globals->value.get())) return Break("globals that are no dict");
+  if (globals->kind != VariableKind::kObject || !PyDict_Check(globals->value.get()))
+    return Break("globals that are no dict");
   Var key = Const(name);
   // This package's own modules are constant: no guards on their names.
   static PyObject* module_name = PyUnicode_InternFromString("__name__");
   PyObject* owner = PyDict_GetItemWithError(globals->value.get(), module_name);
-  if (owner != nullptr && PyUnicode_Check(owner) && strncmp(PyUnicode_AsUTF8(owner), "thirdbook", 9) == 0 && globals->delta.empty() && !globals->shadow) {
+  if (owner != nullptr && PyUnicode_Check(owner) && strncmp(PyUnicode_AsUTF8(owner), "thirdbook", 9) == 0 &&
+      globals->delta.empty() && !globals->shadow) {
     PyObject* own = PyDict_GetItemWithError(globals->value.get(), name);
-    if (own != nullptr && (PyFunction_Check(own) || PyType_Check(own) || PyModule_Check(own) || PyCFunction_Check(own))) return Fixed(own);
+    if (own != nullptr &&
+        (PyFunction_Check(own) || PyType_Check(own) || PyModule_Check(own) || PyCFunction_Check(own)))
+      return Fixed(own);
     if (own == nullptr) {
       PyObject* from_builtins = PyDict_GetItemWithError(PyEval_GetBuiltins(), name);
       if (from_builtins != nullptr) return Fixed(from_builtins);

@@ -33,7 +33,8 @@ std::string Print(const Ledger& ledger) {
   std::string text;
   for (const Mutation& m : ledger.rows()) {
     text += std::to_string(m.order) + " " + MutationKindText(m.kind) + " " + m.source + " " + m.operation;
-    if (!m.before.empty() || !m.after.empty()) text += ": " + (m.before.empty() ? "-" : m.before) + " -> " + m.after;
+    if (!m.before.empty() || !m.after.empty())
+      text += ": " + (m.before.empty() ? "-" : m.before) + " -> " + m.after;
     for (const Site& s : m.sites) text += "  line " + std::to_string(s.line) + ":" + std::to_string(s.column);
     text += "\n";
   }

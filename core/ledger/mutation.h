@@ -1,8 +1,9 @@
 // A row of the ledger: one change that the traced code makes to the world, as plain data.
 //
-// Two axes make four kinds (value or attributes; existing or new object); cells, globals and effects are rows of their own. In: the tracer
-// records. Out: assemble replays in order, reports and pages show. Invariant: `order` grows with program order; a row for one object and key
-// is one row however often it was written, and knows every site.
+// Two axes make four kinds (value or attributes; existing or new object); cells, globals and effects are rows
+// of their own. In: the tracer records. Out: assemble replays in order, reports and pages show. Invariant:
+// `order` grows with program order; a row for one object and key is one row however often it was written, and
+// knows every site.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,9 @@ struct Site {
 struct Mutation {
   int32_t order = 0;
   MutationKind kind = MutationKind::kEffect;
-  std::string source;       // "L['self']"
-  std::string operation;    // "setattr calls", "list.append"
-  std::string before;       // empty: not known or absent
+  std::string source;     // "L['self']"
+  std::string operation;  // "setattr calls", "list.append"
+  std::string before;     // empty: not known or absent
   std::string after;
   std::vector<Site> sites;  // deduplicated, in program order
   std::string settled_at;   // "return", or the break's place

@@ -63,7 +63,8 @@ bool TryFastBinary(Op op, PyObject* a, PyObject* b, bool in_place, Tensor* out) 
       continue;
     }
     const Tensor& tensor = AsTensor(sides[i]);
-    if (tensor.dtype() != dtype || tensor.sizes() != meta.sizes || !tensor.meta().IsContiguous()) return false;
+    if (tensor.dtype() != dtype || tensor.sizes() != meta.sizes || !tensor.meta().IsContiguous())
+      return false;
     bool shifted = tensor.storage() == shaped.storage() && tensor.meta().offset != meta.offset;
     if (in_place && shifted) return false;
     addresses[i + 1] = tensor.data<char>();

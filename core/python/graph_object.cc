@@ -3,8 +3,8 @@
 
 #include <new>
 
-#include "kernel/engine.h"
 #include "graph/serialize.h"
+#include "kernel/engine.h"
 #include "python/fault_injection.h"
 #include "python/py_ref.h"
 #include "python/tensor_internal.h"
@@ -189,7 +189,8 @@ PyObject* SaveGraphObject(PyObject*, PyObject* object) {
   }
   Result<std::vector<uint8_t>> bytes = SaveGraph(*graph);
   if (!bytes.ok()) return RaiseStatus(bytes.status());
-  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(bytes->data()), static_cast<Py_ssize_t>(bytes->size()));
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(bytes->data()),
+                                   static_cast<Py_ssize_t>(bytes->size()));
 }
 PyObject* LoadGraphObject(PyObject*, PyObject* object) {
   char* data;

@@ -257,7 +257,8 @@ PyObject* CallOpEagerly(const OpFunctionObject* function, PyObject* const* args,
     }
   }
   // What is contiguous already is its own contiguous().
-  if (function->info->op == Op::k_contiguous && nargs == 1 && kwnames == nullptr && IsTensor(args[0]) && AsTensor(args[0]).meta().IsContiguous()) {
+  if (function->info->op == Op::k_contiguous && nargs == 1 && kwnames == nullptr && IsTensor(args[0]) &&
+      AsTensor(args[0]).meta().IsContiguous()) {
     return Py_NewRef(args[0]);
   }
   PyObject* target = function->inplace && nargs > 0 ? args[0] : nullptr;

@@ -71,8 +71,8 @@ const Attrs& DefaultAttrs(Op op);
 // The outputs as Python objects: one tensor, or a tuple.
 PyObject* WrapOutputs(std::vector<Tensor> outputs);
 // ---- fast_binary.cc
-// Computes + - * / and comparisons where that needs no checks, into *out or (in_place; not for comparisons) into the tensor `a`, which may be
-// written. False (no exception, nothing written) where it does not apply.
+// Computes + - * / and comparisons where that needs no checks, into *out or (in_place; not for comparisons)
+// into the tensor `a`, which may be written. False (no exception, nothing written) where it does not apply.
 bool TryFastBinary(Op op, PyObject* a, PyObject* b, bool in_place, Tensor* out);
 
 // ---- in_place.cc
