@@ -23,6 +23,7 @@ const kWeb = dirname(fileURLToPath(import.meta.url));
 const kNpm = join(kBuild, "npm");
 const kSite = join(kBuild, "site");
 const kWheels = join(kBuild, "wheel");
+const kBridge = join(kRepo, "wasm", "pyodide", "thirdbook", "_kernel_bridge.mjs");
 const kBin = join(kRepo, "node_modules", ".bin");
 const { version } = JSON.parse(readFileSync(join(kRepo, "package.json"), "utf8"));
 
@@ -85,6 +86,8 @@ function writeWheelFile() {
     join(kNpm, "lib", "wheel_file.js"),
     `export const version = "${version}";\nexport const wheel = ${wheel};\n`,
   );
+  cpSync(kBridge, join(kNpm, "lib", "kernel_bridge.js"));
+  cpSync(join(kWeb, "lib", "kernel_bridge.d.ts"), join(kNpm, "lib", "kernel_bridge.d.ts"));
   cpSync(join(kWeb, "lib", "wheel_file.d.ts"), join(kNpm, "lib", "wheel_file.d.ts"));
   writeFileSync(join(kNpm, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
@@ -92,7 +95,7 @@ function writeWheelFile() {
 function buildLib() {
   const stamp = join(kNpm, ".built");
   const folders = ["lib", "cli", "report", "vitest", "view", "app"].map((name) => join(kWeb, name));
-  const inputs = [...folders, kWheels, join(kRepo, "package.json"), fileURLToPath(import.meta.url)];
+  const inputs = [...folders, kWheels, kBridge, join(kRepo, "package.json"), fileURLToPath(import.meta.url)];
   if (upToDate(stamp, inputs)) return;
   run("generating web/report/types.ts", process.execPath, [join(kWeb, "report", "generate.mjs"), "--check"]);
   run("compiling web/lib and web/cli", process.execPath, [

@@ -18,7 +18,7 @@ const kPyodideFiles = [
   "pyodide-lock.json",
 ];
 const kFacts = "virtual:build-facts";
-const kWheelFile = join(kBuild, "npm", "lib", "wheel_file.js");
+const kMade = ["wheel_file.js", "kernel_bridge.js"];
 const { version } = JSON.parse(readFileSync(join(kRepo, "package.json"), "utf8")) as { version: string };
 
 /** Sizes of Pyodide's files and the first example's run, as a module. */
@@ -38,12 +38,15 @@ function buildFacts(): Plugin {
   };
 }
 
-/** The package's wheel_file.js is made by web/build.mjs, not by TypeScript. */
-function wheelFile(): Plugin {
+/** Two of the package's modules are made by web/build.mjs, not by TypeScript. */
+function madeModules(): Plugin {
   return {
-    name: "thirdbook-wheel-file",
+    name: "thirdbook-made-modules",
     enforce: "pre",
-    resolveId: (id) => (id.endsWith("/wheel_file.js") ? kWheelFile : undefined),
+    resolveId(id) {
+      const name = kMade.find((made) => id.endsWith(`/${made}`));
+      return name && join(kBuild, "npm", "lib", name);
+    },
   };
 }
 
@@ -105,8 +108,8 @@ export default defineConfig({
   publicDir: false,
   logLevel: "warn",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  plugins: [buildFacts(), wheelFile(), pyodideFiles(), serviceWorker()],
-  worker: { format: "es", plugins: () => [wheelFile()] },
+  plugins: [buildFacts(), madeModules(), pyodideFiles(), serviceWorker()],
+  worker: { format: "es", plugins: () => [madeModules()] },
   build: {
     outDir: join(kBuild, "site"),
     emptyOutDir: true,

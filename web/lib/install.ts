@@ -5,6 +5,7 @@
 import { messageOf, ThirdbookError } from "./errors.js";
 import { fetchBytes } from "./fetch.js";
 import { factsOf, type HostFacts, type Pyodide } from "./host.js";
+import { connectKernels } from "./kernel_bridge.js";
 import type { Report } from "./report.js";
 import { assertWasmAllowed } from "./wasm.js";
 import { Watchdog } from "./watchdog.js";
@@ -34,6 +35,8 @@ export interface InstallOptions {
 export interface Thirdbook {
   readonly version: string;
   readonly host: HostFacts;
+  /** Whether generated kernels can run; otherwise library kernels do the same work, more slowly. */
+  readonly generatedKernels: boolean;
   /** Everything compiled since the last reset. */
   report(): Report;
   /** Forgets every compiled function and zeroes the counters. */
@@ -74,10 +77,12 @@ async function installIn(
   }
   tell({ kind: "import" });
   const version = importPackage(pyodide, options.torchAlias ?? false);
+  const generatedKernels = connect(pyodide);
   tell({ kind: "ready", version, milliseconds: performance.now() - started });
   return {
     version,
     host,
+    generatedKernels,
     report: () =>
       JSON.parse(
         String(pyodide.runPython("import json, thirdbook; json.dumps(thirdbook.report())")),
@@ -125,5 +130,20 @@ function importPackage(pyodide: Pyodide, torchAlias: boolean): string {
       `the wheel was unpacked, but importing thirdbook failed (${messageOf(error)}): reload the page and report this line`,
       { cause: error },
     );
+  }
+}
+
+/** From JavaScript, because a page's Content-Security-Policy may forbid the wheel to evaluate its own. */
+function connect(pyodide: Pyodide): boolean {
+  try {
+    if (pyodide.runPython("import thirdbook; thirdbook._core._engine_registered()")) return true;
+    const { instantiate, relaxed } = connectKernels(pyodide);
+    const flag = relaxed ? "True" : "False";
+    pyodide.runPython(
+      `from thirdbook import _kernel_bridge; _kernel_bridge.register(${instantiate}, ${flag})`,
+    );
+    return true;
+  } catch {
+    return false;
   }
 }

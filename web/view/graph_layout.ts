@@ -59,11 +59,16 @@ export function metaOf(node: Node): string {
   return `${kShortNames[node.dtype] ?? node.dtype}[${node.shape.join(", ")}]`;
 }
 
-export function titleOf(node: Node): string {
+export function titleOf(graph: Graph, node: Node): string {
   if (node.op === "input") return node.name || "input";
-  if (node.op === "constant")
-    return "value" in node.attrs ? String(node.attrs["value"]) : node.name || "constant";
-  return node.op;
+  if (node.op !== "constant") return node.op;
+  return "value" in node.attrs ? String(node.attrs["value"]) : (printedConstant(graph, node) ?? "constant");
+}
+
+/** "2" of "%1 = constant 2 (weak int64)" in the graph's text. */
+function printedConstant(graph: Graph, node: Node): string | undefined {
+  const match = new RegExp(`^\\s*%${node.id} = constant (\\S+)`, "m").exec(graph.text);
+  return match?.[1];
 }
 
 export function layoutGraph(graph: Graph, collapsed: boolean): Drawing {
@@ -84,7 +89,7 @@ export function layoutGraph(graph: Graph, collapsed: boolean): Drawing {
       box.output ||= outputs.has(node.id);
       box.detail = `${box.nodes.length} nodes · ${metaOf(node)}`;
     } else {
-      const title = kernel && collapsed ? kernel.name : titleOf(node);
+      const title = kernel && collapsed ? kernel.name : titleOf(graph, node);
       boxes.set(key, {
         key,
         nodes: [node],

@@ -103,7 +103,7 @@ function OneGraph({ model, compilation, graph, index }: OneGraphProps) {
           label={`${name}: nodes`}
           className="tb-code"
           rows={graph.nodes
-            .filter((node) => matches(node, search.value))
+            .filter((node) => matches(graph, node, search.value))
             .map((node) => listRow(model, compilation, graph, index, node))}
           empty="No node matches."
         />
@@ -112,10 +112,11 @@ function OneGraph({ model, compilation, graph, index }: OneGraphProps) {
   );
 }
 
-function matches(node: Node, search: string): boolean {
+function matches(graph: Graph, node: Node, search: string): boolean {
   const wanted = search.trim().toLowerCase();
   return (
-    wanted === "" || `%${node.id} ${node.op} ${titleOf(node)} ${metaOf(node)}`.toLowerCase().includes(wanted)
+    wanted === "" ||
+    `%${node.id} ${node.op} ${titleOf(graph, node)} ${metaOf(node)}`.toLowerCase().includes(wanted)
   );
 }
 
@@ -129,7 +130,7 @@ function listRow(model: ViewModel, compilation: Compilation, graph: Graph, index
     content: (
       <>
         <span class="tb-dim">{`%${node.id}`.padStart(4)}</span> <b>{node.op}</b>
-        {node.op === "input" || node.op === "constant" ? ` ${titleOf(node)}` : `(${operands})`}{" "}
+        {node.op === "input" || node.op === "constant" ? ` ${titleOf(graph, node)}` : `(${operands})`}{" "}
         <span class="tb-meta">{metaOf(node)}</span>
         {graph.outputs.includes(node.id) && <span class="tb-tag">output</span>}
         {kernel && <span class="tb-dim"> {kernel.name}</span>}
@@ -244,6 +245,7 @@ function GraphDrawing({ model, compilation, graph, index, collapsed, search, nam
             key={box.key}
             model={model}
             compilation={compilation}
+            graph={graph}
             index={index}
             box={box}
             search={search}
@@ -266,12 +268,13 @@ function GraphDrawing({ model, compilation, graph, index, collapsed, search, nam
 }
 
 interface GraphBoxProps extends GraphPaneProps {
+  graph: Graph;
   index: number;
   box: Box;
   search: string;
 }
 
-function GraphBox({ model, compilation, index, box, search }: GraphBoxProps) {
+function GraphBox({ model, compilation, graph, index, box, search }: GraphBoxProps) {
   const spans = box.nodes.map((node) => spanOfLine(compilation.file, node.line));
   const first = box.nodes[0] as Node;
   const classes = [
@@ -281,7 +284,7 @@ function GraphBox({ model, compilation, index, box, search }: GraphBoxProps) {
     box.output && "is-output",
     model.linked(spans) && "is-linked",
     !box.nodes.some((node) => model.world.value.nodes.has(nodeKey(index, node.id))) && "is-pending",
-    search !== "" && !box.nodes.some((node) => matches(node, search)) && "is-unmatched",
+    search !== "" && !box.nodes.some((node) => matches(graph, node, search)) && "is-unmatched",
   ];
   const middle = box.x + box.width / 2;
   return (

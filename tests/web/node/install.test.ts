@@ -125,6 +125,7 @@ describe("install in this Pyodide", () => {
     expect([...new Set(kinds)]).toEqual(["check", "fetch", "unpack", "import", "ready"]);
     const second = await install(pyodide);
     expect(second.version).toBe(first.version);
+    expect([first.generatedKernels, second.generatedKernels]).toEqual([true, true]);
     expect(first.report().compilations).toEqual([]);
     expect(pyodide.runPython("import thirdbook; thirdbook.__file__")).toBe(
       "/lib/python3.14/site-packages/thirdbook/__init__.py",

@@ -101,5 +101,6 @@ describe("the drawing of a graph", () => {
     expect(drawing.boxes.flatMap((box) => box.nodes)).toHaveLength(3);
     expect(boxes.get("L['x']")?.y).toBeLessThan(boxes.get("mul")?.y ?? 0);
     expect(boxes.get("mul")?.output).toBe(true);
+    expect([...boxes.keys()]).toContain("2");
   });
 });
