@@ -62,7 +62,8 @@ class Planner {
     if (!options_.generate) return;
     for (size_t u = 0; u < units_.size(); ++u) {
       ProductNode product;
-      if (!units_[u].fused && AsProduct(g_, m_, units_[u].members[0].node, &product)) products_[u] = {product};
+      if (!units_[u].fused && AsProduct(g_, m_, units_[u].members[0].node, &product))
+        products_[u] = {product};
     }
   }
 

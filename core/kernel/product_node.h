@@ -1,7 +1,8 @@
 // Nodes that become packed products: matmul and its kin, linear layers, convolutions.
 //
-// In: a node and the metadata of its operands. Out: the product's shape, where its operands are, and its bias; false
-// when the node has to run as a library kernel (other dtypes, layouts that packing does not read, too small to gain).
+// In: a node and the metadata of its operands. Out: the product's shape, where its operands are, and its
+// bias; false when the node has to run as a library kernel (other dtypes, layouts that packing does not read,
+// too small to gain).
 #pragma once
 
 #include "kernel/fuse.h"
