@@ -8,6 +8,7 @@
 #include "tensor/element.h"
 #include "tensor/families.h"
 #include "tensor/kernels.h"
+#include "tensor/sort_key.h"
 
 namespace thirdbook {
 namespace {
@@ -62,23 +63,22 @@ Result<Tensors> MaskedSelect(const Tensor& self, const Tensor& mask) {
   return Tensors{out};
 }
 
-// Rows of a matrix (elements: one column), sorted; equal neighbours are one. NaN differs from everything,
-// itself too.
-template <typename T>
+// Rows of a matrix of keys (elements: one column). NaN differs from everything, itself too.
 struct Rows {
-  const T* data;
+  const int64_t* keys;
   int64_t width;
+  bool floating;
   int Compare(int64_t a, int64_t b) const {
     for (int64_t i = 0; i < width; ++i) {
-      T x = LoadElement<T>(data + a * width + i), y = LoadElement<T>(data + b * width + i);
-      if (x < y || (IsNaN(y) && !IsNaN(x))) return -1;
-      if (y < x || (IsNaN(x) && !IsNaN(y))) return 1;
+      int64_t x = keys[a * width + i], y = keys[b * width + i];
+      if (x != y) return x < y ? -1 : 1;
     }
     return 0;
   }
   bool Same(int64_t a, int64_t b) const {
-    for (int64_t i = 0; i < width; ++i) {
-      if (!(LoadElement<T>(data + a * width + i) == LoadElement<T>(data + b * width + i))) return false;
+    if (Compare(a, b) != 0) return false;
+    for (int64_t i = 0; floating && i < width; ++i) {
+      if (keys[a * width + i] == kNaNKey) return false;
     }
     return true;
   }
@@ -107,22 +107,21 @@ Result<Tensors> Unique(const KernelCall& call) {
   int64_t* order = order_tensor.data<int64_t>();
   std::iota(order, order + count, int64_t{0});
   int64_t distinct = 0;
-  DispatchAll(self.dtype(), [&]<typename T>() {
-    Rows<T> rows{self.data<T>(), width};
-    std::sort(order, order + count, [&rows](int64_t a, int64_t b) {
-      int c = rows.Compare(a, b);
-      return c != 0 ? c < 0 : a < b;
-    });
-    int64_t previous = -1;
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t row = order[i];
-      if (previous < 0 || !rows.Same(previous, row))
-        order[distinct++] = row;  // order[0, distinct) are the representatives
-      previous = row;
-      inverse.data<int64_t>()[row] = distinct - 1;
-      ++counts.data<int64_t>()[distinct - 1];
-    }
+  TB_ASSIGN_OR_RETURN(Tensor keys, SortKeys(self));
+  Rows rows{keys.data<int64_t>(), width, IsFloating(self.dtype())};
+  std::sort(order, order + count, [&rows](int64_t a, int64_t b) {
+    int c = rows.Compare(a, b);
+    return c != 0 ? c < 0 : a < b;
   });
+  int64_t previous = -1;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t row = order[i];
+    if (previous < 0 || !rows.Same(previous, row))
+      order[distinct++] = row;  // [0, distinct) stand for their equals
+    previous = row;
+    inverse.data<int64_t>()[row] = distinct - 1;
+    ++counts.data<int64_t>()[distinct - 1];
+  }
   Sizes sizes{distinct};
   sizes.insert(sizes.end(), slice_sizes.begin(), slice_sizes.end());
   TB_ASSIGN_OR_RETURN(Tensor values, Tensor::Empty(self.dtype(), sizes));

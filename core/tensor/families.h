@@ -34,6 +34,9 @@ Result<Tensors> ExecuteConvolution(const KernelCall& call);
 // Data-dependent sizes: these check their arguments themselves, `outputs` is empty.
 Result<Tensors> ExecuteDataDependent(const KernelCall& call);
 
+// self's elements at `index` (int64, in range) along `dim`; of index's sizes.
+Result<Tensor> GatherAlong(const Tensor& self, int64_t dim, const Tensor& index);
+
 // Coordinates of the true elements of a mask, one int64 tensor a dimension.
 Result<Tensors> MaskToIndices(const Tensor& mask);
 

@@ -265,15 +265,15 @@ void ForIndexed(const Tensor& index, const Tensor& strided, int64_t dim, const T
 }
 
 Result<Tensors> Gather(const KernelCall& call) {
-  TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(call.in(0).dtype(), call.outputs[0].sizes));
-  if (out.meta().numel() == 0) return Tensors{out};
+  const TensorMeta& meta = call.outputs[0];
+  if (meta.numel() == 0) {
+    TB_ASSIGN_OR_RETURN(Tensor empty, Tensor::Empty(meta.dtype, meta.sizes));
+    return Tensors{empty};
+  }
   Tensor self = AtLeast1D(call.in(0));
   int64_t dim = WrapDim(IntAttr(call.attrs, 0), self.meta().rank()).value();
-  TB_ASSIGN_OR_RETURN(Tensor index,
-                      ResolveAlong(AtLeast1D(call.in(1)), dim, self.sizes()[static_cast<size_t>(dim)]));
-  DispatchBytes(self.dtype(), [&]<typename T>() {
-    ForIndexed<T>(index, self, dim, AtLeast1D(out), [](T* there, T* here) { *here = *there; });
-  });
+  TB_ASSIGN_OR_RETURN(Tensor index, ResolveAlong(call.in(1), dim, self.sizes()[static_cast<size_t>(dim)]));
+  TB_ASSIGN_OR_RETURN(Tensor out, GatherAlong(self, dim, index));
   return Tensors{out};
 }
 
@@ -305,6 +305,16 @@ Result<Tensors> Scatter(const KernelCall& call) {
 }
 
 }  // namespace
+
+Result<Tensor> GatherAlong(const Tensor& self, int64_t dim, const Tensor& index) {
+  TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(self.dtype(), index.sizes()));
+  if (out.meta().numel() == 0) return out;
+  DispatchBytes(self.dtype(), [&]<typename T>() {
+    ForIndexed<T>(AtLeast1D(index), AtLeast1D(self), dim, AtLeast1D(out),
+                  [](T* there, T* here) { *here = *there; });
+  });
+  return out;
+}
 
 Result<Tensors> ExecuteOneHot(const KernelCall& call) {
   const Tensor& self = call.in(0);

@@ -1,74 +1,61 @@
 // Sorting and selection along a dimension. NaN is the greatest; equal elements keep their order.
 #include <algorithm>
-#include <numeric>
 
 #include "graph/attrs.h"
 #include "graph/shape.h"
 #include "tensor/convert.h"
 #include "tensor/element.h"
 #include "tensor/families.h"
+#include "tensor/sort_key.h"
 
 namespace thirdbook {
 namespace {
 
-template <typename T>
-bool Less(T a, T b) {
-  return a < b || (IsNaN(b) && !IsNaN(a));
-}
+// An element of a lane. Ties are broken by position, so that an unstable sort gives the stable order.
+struct Entry {
+  int64_t key, position;
+  friend bool operator<(const Entry& a, const Entry& b) {
+    return a.key != b.key ? a.key < b.key : a.position < b.position;
+  }
+};
 
-// Sorts each lane along `dim` and keeps the first `k`; `order` has room for one lane.
-template <typename T>
-void SortLanes(const Tensor& self, int64_t dim, int64_t k, bool descending, const Tensor* values,
-               const Tensor& indices, int64_t* order) {
-  int64_t n = self.meta().rank() > 0 ? self.sizes()[static_cast<size_t>(dim)] : 1;
+// Sorts each lane along `dim` and writes the positions of the first `k`; `lane` has room for one.
+void SortLanes(const Tensor& keys, int64_t dim, int64_t k, bool descending, Entry* lane, int64_t* out) {
+  const Sizes& sizes = keys.sizes();
+  int64_t n = sizes.empty() ? 1 : sizes[static_cast<size_t>(dim)];
   int64_t inner = 1;
-  for (size_t i = static_cast<size_t>(dim) + 1; i < self.sizes().size(); ++i) inner *= self.sizes()[i];
-  int64_t lanes = n > 0 ? self.meta().numel() / n : 0;
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    int64_t outer = lane / inner, column = lane % inner;
-    const T* base = self.data<T>() + outer * n * inner + column;
-    auto at = [base, inner](int64_t i) { return LoadElement<T>(base + i * inner); };
-    std::iota(order, order + n, int64_t{0});
-    // Ties are broken by position, so that an unstable sort gives the stable order.
-    auto before = [&](int64_t a, int64_t b) {
-      T x = at(a), y = at(b);
-      if (descending ? Less(y, x) : Less(x, y)) return true;
-      if (descending ? Less(x, y) : Less(y, x)) return false;
-      return a < b;
-    };
+  for (size_t i = static_cast<size_t>(dim) + 1; i < sizes.size(); ++i) inner *= sizes[i];
+  for (int64_t l = 0, lanes = keys.meta().numel() / n; l < lanes; ++l) {
+    int64_t outer = l / inner, column = l % inner;
+    const int64_t* from = keys.data<int64_t>() + outer * n * inner + column;
+    for (int64_t i = 0; i < n; ++i) lane[i] = {descending ? ~from[i * inner] : from[i * inner], i};
     if (k < n)
-      std::partial_sort(order, order + k, order + n, before);
+      std::partial_sort(lane, lane + k, lane + n);
     else
-      std::sort(order, order + n, before);
-    for (int64_t i = 0; i < k; ++i) {
-      int64_t to = (outer * k + i) * inner + column;
-      if (values) StoreElement<T>(values->data<T>() + to, at(order[i]));
-      indices.data<int64_t>()[to] = order[i];
-    }
+      std::sort(lane, lane + n);
+    for (int64_t i = 0; i < k; ++i) out[(outer * k + i) * inner + column] = lane[i].position;
   }
 }
 
 }  // namespace
 
 Result<Tensors> ExecuteOrder(const KernelCall& call) {
-  Tensors out;
-  for (const TensorMeta& meta : call.outputs) {
-    TB_ASSIGN_OR_RETURN(Tensor t, Tensor::Empty(meta.dtype, meta.sizes));
-    out.push_back(std::move(t));
-  }
   TB_ASSIGN_OR_RETURN(Tensor self, AsContiguous(call.in(0), call.in(0).dtype()));
+  TB_ASSIGN_OR_RETURN(Tensor indices, Tensor::Empty(DType::kInt64, call.outputs.back().sizes));
   bool topk = call.op == Op::k_topk;
-  int64_t dim = WrapDim(IntAttr(call.attrs, topk ? 1 : 0), self.meta().rank()).value();
-  int64_t n = self.meta().rank() > 0 ? self.sizes()[static_cast<size_t>(dim)] : 1;
-  int64_t k = topk && self.meta().rank() > 0 ? IntAttr(call.attrs, 0) : n;
-  bool descending = BoolAttr(call.attrs, topk ? 2 : 1);
-  const Tensor* values = out.size() == 2 ? &out[0] : nullptr;
-  if (self.meta().numel() == 0 || k == 0) return out;
-  TB_ASSIGN_OR_RETURN(Tensor order, Tensor::Empty(DType::kInt64, {n}));
-  DispatchAll(self.dtype(), [&]<typename T>() {
-    SortLanes<T>(self, dim, k, descending, values, out.back(), order.data<int64_t>());
-  });
-  return out;
+  int64_t rank = self.meta().rank();
+  int64_t dim = WrapDim(IntAttr(call.attrs, topk ? 1 : 0), rank).value();
+  int64_t n = rank > 0 ? self.sizes()[static_cast<size_t>(dim)] : 1;
+  int64_t k = topk && rank > 0 ? IntAttr(call.attrs, 0) : n;
+  if (indices.meta().numel() > 0) {
+    TB_ASSIGN_OR_RETURN(Tensor keys, SortKeys(self));
+    TB_ASSIGN_OR_RETURN(Tensor lane, Tensor::Empty(DType::kInt64, {n, 2}));
+    SortLanes(keys, dim, k, BoolAttr(call.attrs, topk ? 2 : 1),
+              reinterpret_cast<Entry*>(lane.data<int64_t>()), indices.data<int64_t>());
+  }
+  if (call.outputs.size() == 1) return Tensors{indices};  // argsort
+  TB_ASSIGN_OR_RETURN(Tensor values, GatherAlong(self, dim, indices));
+  return Tensors{values, indices};
 }
 
 }  // namespace thirdbook
