@@ -20,14 +20,13 @@ class KernelEmitter {
         options_(options),
         f_({WasmType::kI32}, options.annotate),
         lanes_(f_, LaneCount(kernel), options.relaxed),
-        depths_(Depths(kernel)),
-        unroll_(Unroll()) {}
+        depths_(Depths(kernel)) {}
 
   FunctionWriter::Module Emit() {
     LoadArguments();
     const size_t n = k_.instrs.size();
     shared_.assign(n, kNoLocal);
-    per_vector_.assign(static_cast<size_t>(unroll_), std::vector<uint32_t>(n, kNoLocal));
+    per_vector_.assign(kMostVectors, std::vector<uint32_t>(n, kNoLocal));
     for (const Stage& stage : k_.stages) {
       for (int id : stage.body) {
         if (depths_[static_cast<size_t>(id)] != Depth::kKernel) continue;
@@ -58,18 +57,11 @@ class KernelEmitter {
   }
 
   // Vectors a round: more when an element costs little.
-  int Unroll() const {
+  static constexpr int kMostVectors = 8;
+  int UnrollOf(const Stage& stage) const {
     size_t work = 0;
-    bool folds = false;
-    for (const Stage& stage : k_.stages) {
-      if (!stage.element) continue;
-      size_t own = 0;
-      for (int id : stage.body) own += DepthAt(id) == Depth::kElement;
-      work = std::max(work, own);
-      folds |= !stage.folds.empty();
-    }
-    if (k_.lane_outer) return 4;
-    return work <= 2 && folds ? 8 : work <= 12 ? 4 : 2;
+    for (int id : stage.body) work += DepthAt(id) == Depth::kElement;
+    return work <= 3 && !stage.folds.empty() ? kMostVectors : 4;
   }
   Depth DepthAt(int id) const { return depths_[static_cast<size_t>(id)]; }
 
@@ -138,11 +130,10 @@ class KernelEmitter {
     LaneLoop(nullptr, [this] { Row(); });
   }
 
-  // Cuts the lane dimension into rounds of unroll_ vectors, then single elements. `body` runs with count_,
-  // splat_ set. `length`: local with the number of elements; nullptr: the whole dimension.
+  // Cuts the lane dimension into rounds of unroll_ vectors, then of one, then single elements. `body` runs
+  // with count_, splat_ set. `length`: local with the number of elements; nullptr: the whole dimension.
   void LaneLoop(const uint32_t* length, const std::function<void()>& body) {
     const int d = k_.lane_dim();
-    const int step = unroll_ * lanes_.lanes();
     const std::vector<uint32_t> saved = pointers_;
     if (!length) {
       for (size_t b = 0; b < k_.buffers.size(); ++b) {
@@ -152,44 +143,33 @@ class KernelEmitter {
       }
     }
     Get(length ? *length : sizes_[static_cast<size_t>(d)]);
-    f_.I32(step);
-    f_.Op(W::k_i32_sub);
     const uint32_t left = SetNew(WasmType::kI32);
-    Get(left);
-    f_.I32(0);
-    f_.Op(W::k_i32_ge_s);
+    const int unroll = unroll_;
+    Rounds(left, unroll, false, body);
+    if (unroll > 1) Rounds(left, 1, false, body);
+    Rounds(left, 1, true, body);
+    count_ = unroll, splat_ = false;
+    if (!length) pointers_ = saved;
+  }
+  // While `left` elements are enough: a round of `vectors` vectors, or of one element.
+  void Rounds(uint32_t left, int vectors, bool single, const std::function<void()>& body) {
+    const int step = single ? 1 : vectors * lanes_.lanes();
+    const auto enough = [&] {
+      Get(left);
+      f_.I32(step);
+      f_.Op(W::k_i32_ge_s);
+    };
+    enough();
     f_.Block(W::k_if_);
     f_.Block(W::k_loop);
-    count_ = unroll_, splat_ = false;
+    count_ = vectors, splat_ = single;
     body();
     Advance(step);
-    Get(left);
-    f_.I32(step);
-    f_.Op(W::k_i32_sub);
-    f_.Local(W::k_local_tee, left);
-    f_.I32(0);
-    f_.Op(W::k_i32_ge_s);
+    AddTo(left, [&] { f_.I32(-step); });
+    enough();
     f_.Branch(W::k_br_if, 0);
     f_.End();
     f_.End();
-    AddTo(left, [&] { f_.I32(step); });
-    Get(left);
-    f_.I32(0);
-    f_.Op(W::k_i32_gt_s);
-    f_.Block(W::k_if_);
-    f_.Block(W::k_loop);
-    count_ = 1, splat_ = true;
-    body();
-    Advance(1);
-    Get(left);
-    f_.I32(1);
-    f_.Op(W::k_i32_sub);
-    f_.Local(W::k_local_tee, left);
-    f_.Branch(W::k_br_if, 0);
-    f_.End();
-    f_.End();
-    count_ = unroll_, splat_ = false;
-    if (!length) pointers_ = saved;
   }
   void Advance(int elements) {
     const int d = k_.lane_dim();
@@ -328,6 +308,7 @@ class KernelEmitter {
   }
 
   void ElementStage(const Stage& stage) {
+    if (!k_.lane_outer) unroll_ = UnrollOf(stage);
     StartFolds(stage);
     const bool blocked = std::any_of(stage.folds.begin(), stage.folds.end(),
                                      [this](int f) { return Blocked(k_.folds[static_cast<size_t>(f)]); });
@@ -575,7 +556,7 @@ class KernelEmitter {
   FunctionWriter f_;
   LaneEmitter lanes_;
   std::vector<Depth> depths_;
-  int unroll_;
+  int unroll_ = 4;      // vectors a round of the stage at hand
   int count_ = 1;       // vectors in the round being emitted
   bool splat_ = false;  // the round is one element, in every lane
   std::vector<uint32_t> pointers_, sizes_, scratch_base_, scratch_;
