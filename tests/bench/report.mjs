@@ -52,9 +52,77 @@ function hostTable(run) {
       "",
     );
   }
+  if (cases.every((c) => run.results[c.id]) && run.limits.peak) lines.push(goals(run));
   for (const error of run.errors) lines.push(`- not timed: ${error}`);
   if (run.errors.length) lines.push("");
   return lines.join("\n");
+}
+
+// What the project asks for, and why a goal may be missed.
+function goals(run) {
+  const median = (id, name) => run.results[id]?.[name]?.median;
+  const peers = Object.keys(run.versions).filter(
+    (n) => !["hand", "Thirdbook", "Thirdbook eager"].includes(n),
+  );
+  const ofHand = (id) => median(id, "hand") / median(id, "Thirdbook");
+  const ofPeers = (id) => Math.min(...peers.map((p) => median(id, p) ?? Infinity)) / median(id, "Thirdbook");
+  const read = run.limits["read 1,000,000"]?.rate;
+  const slowSoftmax =
+    "two roundings of a product cost more without fused multiply-add, and results stay within an ulp where the hand kernel and XNNPACK give up two or three";
+  const list = [];
+  const add = (what, value, goal, text, why = "") => list.push({ what, ok: value >= goal, text, why });
+  for (const n of [1e5, 1e6, 1e7]) {
+    add(
+      `chain n = ${n.toLocaleString("en")} ≥ 80 % of hand`,
+      ofHand(`chain-${n}`),
+      0.8,
+      percent(ofHand(`chain-${n}`)),
+    );
+    add(
+      `chain n = ${n.toLocaleString("en")} ≥ 6 × the best peer`,
+      ofPeers(`chain-${n}`),
+      6,
+      times(ofPeers(`chain-${n}`)),
+    );
+  }
+  for (const n of [256, 512, 1024])
+    add(`matmul ${n} ≥ 85 % of hand`, ofHand(`matmul-${n}`), 0.85, percent(ofHand(`matmul-${n}`)));
+  for (const id of ["softmax-1024", "layernorm-1024"]) {
+    const why = id.startsWith("softmax") ? slowSoftmax : "";
+    add(`${id} ≥ 80 % of hand`, ofHand(id), 0.8, percent(ofHand(id)), why);
+    add(`${id} at least the best peer`, ofPeers(id), 1, times(ofPeers(id)), why);
+  }
+  const sum = 4e6 / median("sum-1000000", "Thirdbook") / 1e9 / read;
+  add(
+    "sum ≥ 90 % of read bandwidth",
+    sum,
+    0.9,
+    percent(sum),
+    "about 2 µs are the call from Python, a few more the addition of a partial sum every 4096 elements, which keeps the error small",
+  );
+  add(
+    "MLP ≥ 90 % of hand",
+    ofHand("mlp"),
+    0.9,
+    percent(ofHand("mlp")),
+    "the hand kernel's weights are packed beforehand; here they may change between calls, so each call packs them",
+  );
+  add(
+    "n = 8 chain from Python ≤ 3 µs",
+    3e-6 / median("chain-8", "Thirdbook"),
+    1,
+    time(median("chain-8", "Thirdbook")),
+  );
+  if (run.cold) {
+    add("a new function ≤ 5 ms", 5e-3 / run.cold[0], 1, time(run.cold[0]));
+    add("a new size makes no kernel", 5e-4 / run.cold[2], 1, time(run.cold[2]));
+  }
+  return [
+    `| goal | measured | |`,
+    `|---|---|---|`,
+    ...list.map((g) => `| ${g.what} | ${g.text} | ${g.ok ? "reached" : `missed: ${g.why}`} |`),
+    "",
+  ].join("\n");
 }
 
 export function report(runs, date) {

@@ -1,9 +1,10 @@
 // npm run bench: Thirdbook, its peers and hand-made kernels side by side, in Node and headless Chromium.
 //
-// In: the built wheel; options --quick, --cases a,b, --no-peers, --no-browser, --no-node, --wheel FOLDER, --out FILE.
+// In: the built wheel; options --quick, --cases a,b, --no-peers, --no-browser, --no-node, --wheel FOLDER, --out FILE;
+// --from FILE only writes the page again from earlier results.
 // Out: a table on stdout and in docs/bench.md (only when every case ran), all numbers in build/bench/results.json.
 import { spawn } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { kBuild, kRepo } from "../../wasm/toolchain/places.mjs";
@@ -24,7 +25,14 @@ while (args.length) {
   else if (word === "--no-node") node = false;
   else if (word === "--wheel") options.wheel = args.shift();
   else if (word === "--out") out = args.shift();
-  else {
+  else if (word === "--from") {
+    const page = report(
+      JSON.parse(readFileSync(args.shift(), "utf8")),
+      new Date().toISOString().slice(0, 10),
+    );
+    writeFileSync(out ?? join(kRepo, "docs", "bench.md"), page);
+    process.exit(0);
+  } else {
     console.error(`bench: no option ${word}`);
     process.exit(2);
   }
