@@ -271,7 +271,8 @@ bool ConvertAttr(const Parameter& parameter, PyObject* object, Attr* out) {
       } else if (PyErr_Occurred() || !AsSizes(object, &sizes)) {
         return false;
       } else if (parameter.list_size > 1 && sizes.size() == 1) {
-        sizes.assign(static_cast<size_t>(parameter.list_size), sizes[0]);
+        number = sizes[0];  // assign() must not be given an element of the vector itself
+        sizes.assign(static_cast<size_t>(parameter.list_size), number);
       }
       *out = std::move(sizes);
       return true;

@@ -5,6 +5,7 @@ Creation, promotion, indexing, in-place writes, views, reductions, linear algebr
 
 from __future__ import annotations
 
+import importlib.util
 import unittest
 import warnings
 
@@ -62,7 +63,13 @@ class Programs(unittest.TestCase):
     pass
 
 
+HAS_NUMPY = importlib.util.find_spec("numpy") is not None
+
+
 def _add(group: str, sources: list) -> None:
+    if not sources:
+        return
+
     def test(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -76,8 +83,16 @@ def _add(group: str, sources: list) -> None:
     setattr(Programs, f"test_{group}", test)
 
 
+def _reaches_numpy(source: str) -> bool:
+    return "numpy" in source
+
+
 for _group, _sources in PROGRAMS.items():
-    _add(_group, _sources)
+    _add(_group, [source for source in _sources if HAS_NUMPY or not _reaches_numpy(source)])
+    if not HAS_NUMPY:
+        for _place, _source in enumerate(filter(_reaches_numpy, _sources)):
+            _skipped = unittest.skip(f"NumPy is not installed here: {_source}")(lambda self: None)
+            setattr(Programs, f"test_{_group}_with_numpy_{_place}", _skipped)
 
 
 if __name__ == "__main__":
