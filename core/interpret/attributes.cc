@@ -52,6 +52,11 @@ bool IsDataDescriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set != nullptr;
 // Whether a class attribute is data (a number, a list, a tensor...), not something that binds or behaves.
 bool IsPlainData(PyObject* o) { return Py_TYPE(o)->tp_descr_get == nullptr; }
 
+// Compared with the slots of `object`, not with the functions: a side module may see a function of Pyodide's
+// main module at another place of the table than the main module itself does (WebKit).
+bool HasOwnGetAttr(PyTypeObject* t) { return t->tp_getattro != PyBaseObject_Type.tp_getattro; }
+bool HasOwnSetAttr(PyTypeObject* t) { return t->tp_setattro != PyBaseObject_Type.tp_setattro; }
+
 }  // namespace
 
 PyObject* Trace::TypeLookup(PyTypeObject* type, PyObject* name, bool guard) {
@@ -528,9 +533,8 @@ Var Trace::GetAttr(Var o, PyObject* name) {
   Var v;
   if (hook != nullptr && PyFunction_Check(hook)) {
     v = Call(Fixed(hook), {o, Const(name)});
-  } else if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type &&
-             o->type->tp_getattro != PyObject_GenericGetAttr &&
-             reinterpret_cast<PyDescrObject*>(hook)->d_type->tp_getattro != PyObject_GenericGetAttr &&
+  } else if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type && HasOwnGetAttr(o->type) &&
+             HasOwnGetAttr(reinterpret_cast<PyDescrObject*>(hook)->d_type) &&
              reinterpret_cast<PyDescrObject*>(hook)->d_type != &PyModule_Type) {
     return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " + o->type->tp_name,
                  "this built-in type has attribute access of its own");
@@ -590,7 +594,7 @@ bool Trace::SetAttr(Var o, PyObject* name, Var value) {
   (void)hook_name;
   if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type) {
     PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(hook)->d_type;
-    if (owner->tp_setattro != PyObject_GenericSetAttr && owner != &PyType_Type && owner != &PyModule_Type) {
+    if (HasOwnSetAttr(owner) && owner != &PyType_Type && owner != &PyModule_Type) {
       Break(std::string("an attribute of a ") + o->type->tp_name + " is set",
             "this built-in type has attribute access of its own");
       return false;

@@ -1,10 +1,11 @@
-// The start, the first example and a shared link in Firefox ESR and WebKitGTK, which have no GPU; WebKit has no JSPI either.
+// The start, every example and a shared link in Firefox ESR and WebKitGTK, which have no GPU; WebKit has no JSPI either.
+// What the tracer finds must not depend on the engine: Chromium's counters are the measure.
 import { existsSync } from "node:fs";
-import { launch, type Browser, type Page } from "puppeteer-core";
+import { launch, type Browser } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { encodeHash } from "../../../web/lib/share.js";
-import { kDay16Output } from "../examples.js";
-import { Site } from "./site.js";
+import { examples, kDay16Output } from "../examples.js";
+import { ready, Site } from "./site.js";
 import { available as webkitAvailable, WebKitPage } from "./webkit.js";
 
 const kFirefox = process.env["THIRDBOOK_FIREFOX"] || "/usr/bin/firefox-esr";
@@ -18,34 +19,68 @@ const kFailure = "return document.querySelector('.engine.is-failed')?.textConten
 const kOps =
   "return [...document.querySelectorAll('.tb-box .tb-title')].map((title) => title.textContent).join(' ')";
 
-/** What both drivers can do. */
+const kCounters =
+  "return [...document.querySelectorAll('.tb-figures dl:first-child > div')].map((row) => row.textContent).join(', ')";
+
+/** What the drivers can do: evaluate the body of a function in the page. */
 interface Remote {
   run<T>(body: string): Promise<T>;
-  until<T>(body: string): Promise<T>;
 }
 
+async function until(remote: Remote, body: string, milliseconds = 120_000): Promise<void> {
+  const end = Date.now() + milliseconds;
+  while (!(await remote.run(body))) {
+    if (Date.now() > end) throw new Error(`waited ${milliseconds} ms for: ${body}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+const remoteOf = (page: { evaluate(code: string): Promise<unknown> }): Remote => ({
+  run: <T>(body: string) => page.evaluate(`(() => { ${body} })()`) as Promise<T>,
+});
+
 async function runFirstExample(remote: Remote): Promise<void> {
-  await remote.until(kReady.replace("return", `if (${kFailure.replace("return", "")}) return true; return`));
+  await until(remote, kReady.replace("return", `if (${kFailure.replace("return", "")}) return true; return`));
   expect(await remote.run(kFailure)).toBe("");
   await remote.run(kRun);
-  await remote.until(kDone);
+  await until(remote, kDone);
   expect(await remote.run(kPrinted)).toBe(kDay16Output);
   expect(await remote.run(kOps)).toMatch(/mul/);
 }
 
+/** The counters after each example, chosen from the menu. */
+async function countersOfExamples(remote: Remote): Promise<Record<string, string>> {
+  await until(remote, kReady);
+  const counters: Record<string, string> = {};
+  for (const { file } of examples) {
+    await remote.run(
+      `const menu = document.querySelector('.examples select'); menu.value = '${file}'; ` +
+        "menu.dispatchEvent(new Event('change', { bubbles: true }))",
+    );
+    await until(remote, kDone);
+    counters[file] = await remote.run<string>(kCounters);
+  }
+  return counters;
+}
+
 async function openSharedLink(remote: Remote): Promise<void> {
-  await remote.until(kReady);
+  await until(remote, kReady);
   expect(await remote.run(kPrinted)).toBe("");
   await remote.run(kRun);
-  await remote.until(kDone);
+  await until(remote, kDone);
   expect(await remote.run(kPrinted)).toBe("shared\n");
 }
 
 const kShared = encodeHash({ file: "theirs.py", source: "print('shared')\n" });
 
 let site: Site;
+let expected: Record<string, string>;
 beforeAll(async () => {
   site = await Site.open();
+  const { page } = await site.page();
+  await ready(page);
+  expected = await countersOfExamples(remoteOf(page));
+  await site.closePages();
 });
 afterAll(() => site.close());
 
@@ -56,16 +91,16 @@ describe.skipIf(!existsSync(kFirefox))("Firefox ESR", () => {
   });
   afterAll(() => browser.close());
 
-  const remoteOf = (page: Page): Remote => ({
-    run: <T>(body: string) => page.evaluate(`(() => { ${body} })()`) as Promise<T>,
-    until: <T>(body: string) =>
-      page.waitForFunction(`(() => { ${body} })()`, { timeout: 120_000 }) as unknown as Promise<T>,
-  });
-
   test("runs the first example", async () => {
     const page = await browser.newPage();
     await page.goto(site.url);
     await runFirstExample(remoteOf(page));
+  });
+
+  test("traces every example as Chromium does", async () => {
+    const page = await browser.newPage();
+    await page.goto(site.url);
+    expect(await countersOfExamples(remoteOf(page))).toEqual(expected);
   });
 
   test("shows a shared link and runs it on Run only", async () => {
@@ -80,6 +115,15 @@ describe.skipIf(!webkitAvailable)("WebKitGTK", () => {
     const page = await WebKitPage.open(site.url);
     try {
       await runFirstExample(page);
+    } finally {
+      await page.close();
+    }
+  });
+
+  test("traces every example as Chromium does", async () => {
+    const page = await WebKitPage.open(site.url);
+    try {
+      expect(await countersOfExamples(page)).toEqual(expected);
     } finally {
       await page.close();
     }

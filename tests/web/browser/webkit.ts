@@ -72,17 +72,6 @@ export class WebKitPage {
     return this.#call<T>("POST", "/execute/sync", { script: body, args: [] });
   }
 
-  /** Waits until the body gives something truthy. */
-  async until<T>(body: string, milliseconds = 120_000): Promise<T> {
-    const end = Date.now() + milliseconds;
-    for (;;) {
-      const value = await this.run<T>(body);
-      if (value) return value;
-      if (Date.now() > end) throw new Error(`waited ${milliseconds} ms for: ${body}`);
-      await new Promise((resolve) => setTimeout(resolve, 250));
-    }
-  }
-
   async close(): Promise<void> {
     await this.#call("DELETE", "").catch(() => undefined);
     if (this.#driver.pid !== undefined) process.kill(-this.#driver.pid, "SIGTERM");
