@@ -533,7 +533,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       if (args.empty()) break;
       Var target = Look(args[0]);
       if (IsContainer(target)) {
-        if (!EnsureShadow(target)) return nullptr;
+        if (!EnsureShadow(target) || !LosesElementsQuietly(target)) return nullptr;
         NoteContents(target,
                      PyCFunction_Check(o) ? reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name : "call",
                      "");

@@ -6,6 +6,7 @@
 #include "interpret/compile.h"
 
 #include "interpret/emit.h"
+#include "interpret/finalizers.h"
 #include "interpret/guard_program.h"
 #include "interpret/policy.h"
 #include "interpret/record.h"
@@ -73,6 +74,7 @@ void AddAliasGuards(Trace& t) {
     g.detail = (grad_enabled ? 1 : 0) + 2 * static_cast<int>(DefaultDType());
     t.guards().Add(std::move(g));
   }
+  if (!t.writes().empty()) t.GuardDroppedArguments();
   std::vector<Var> written;
   for (Write& w : t.writes()) {
     if (w.kind != Write::Kind::kEffect && w.target->source.defined()) written.push_back(w.target);
@@ -177,6 +179,10 @@ RunResult Trace::RunRoot() {
       s.name = name;
       root_.locals[i] = Lazy(frame_.locals[i], sources_.Intern(std::move(s)));
     }
+  }
+  for (size_t i = 0; i < root_.locals.size(); i++) {
+    bool argument = root_.locals[i] != nullptr && (parts.local_kinds[i] & kLocalFree) == 0;
+    if (argument && !DiesQuietly(frame_.locals[i])) loud_arguments_.push_back(root_.locals[i]);
   }
   root_.globals = Fixed(frame_.globals);
   frame_stack_.push_back(&root_);

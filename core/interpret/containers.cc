@@ -17,6 +17,7 @@ namespace thirdbook {
 namespace {
 
 constexpr Py_ssize_t kMaxShadow = 20000;
+constexpr int kMaxQuietElements = 16;
 
 PyObject* FromCollections(const char* name) {
   PyRef module = PyRef::Steal(PyImport_ImportModule("_collections"));
@@ -62,6 +63,20 @@ bool Mutates(PyTypeObject* base, const char* m) {
             "reverse", "clear", "__setitem__", "__delitem__", "__iadd__", "__imul__", "__init__"});
   }
   return false;
+}
+
+// Whether a changing method may take elements away (`bounded`: from a deque with maxlen).
+bool Removes(const char* m, bool bounded) {
+  if (IsOneOf(m, {"append", "appendleft", "extend", "extendleft", "__iadd__"})) return bounded;
+  return !IsOneOf(m,
+                  {"insert", "sort", "reverse", "rotate", "add", "setdefault", "move_to_end", "__missing__"});
+}
+
+bool IsBounded(PyObject* deque) {
+  static PyObject* name = PyUnicode_InternFromString("maxlen");
+  PyRef maxlen = PyRef::Steal(PyObject_GenericGetAttr(deque, name));
+  PyErr_Clear();
+  return maxlen && maxlen.get() != Py_None;
 }
 
 bool IsDict(PyTypeObject* t) { return PyType_IsSubtype(t, &PyDict_Type) != 0; }
@@ -397,6 +412,8 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
       PyObject* constant = item->kind == VariableKind::kScalar ? item->value.get() : TryConst(item);
       one = constant != nullptr && IsSafeKey(constant);
     }
+    if ((one || many) && base == DequeType() && IsBounded(self->value.get()) && !LosesElementsQuietly(self))
+      return nullptr;
     if (one) {
       NoteContents(self, text, Describe(args[1]));
       self->delta.push_back({descriptor, {args[1]}});
@@ -439,6 +456,8 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
                  "its order afterwards depends on the set's history");
   }
   if (Mutates(base, text)) {
+    bool bounded = base == DequeType() && self->value && IsBounded(self->value.get());
+    if (Removes(text, bounded) && !LosesElementsQuietly(self)) return nullptr;
     NoteContents(self, text, n > 1 ? Describe(args[n - 1]) : "");
     if (base == &PySet_Type && self->kind == VariableKind::kObject) {
       DeltaCall call{descriptor, {}};
@@ -640,6 +659,15 @@ bool Trace::BuiltinSetItem(Var o, Var key_in, Var value) {
           PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "__setitem__");
       static PyObject* set_ordered =
           PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "__setitem__");
+      SourceId key_source = SourceOf(key);
+      if (!key_source.defined()) key_source = ObjectSource(k);
+      Source place{SourceKind::kItem};
+      place.operands = {o->source, key_source};
+      PyObject* old = PyDict_GetItemWithError(o->value.get(), k);
+      PyErr_Clear();
+      // Many elements: one guard for all.
+      SourceId dropped = ++o->overwritten > kMaxQuietElements ? o->source : sources_.Intern(std::move(place));
+      if (!DropsQuietly(old, dropped)) return false;
       NoteContents(o, "setitem " + Describe(key), Describe(value));
       o->delta.push_back({base == &PyODict_Type ? set_ordered : set_dict, {key, value}});
       return true;
@@ -657,6 +685,7 @@ bool Trace::BuiltinSetItem(Var o, Var key_in, Var value) {
     if (failure_ == Failure::kNone) RaiseFromPython();
     return false;
   }
+  if (!LosesElementsQuietly(o)) return false;
   NoteContents(o, (value != nullptr ? "setitem " : "delitem ") + Describe(key),
                value != nullptr ? Describe(value) : "");
   int status;

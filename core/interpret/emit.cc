@@ -506,6 +506,11 @@ bool Emitter::Run() {
   }
   Label fallback = code_.NewLabel();
   int32_t pure_end = code_.here();
+  if (!plain_return && !t_.loud_arguments().empty()) {
+    CallConst(ReleaseCallable());
+    Op(Opcode::CALL, 0);
+    Op(Opcode::POP_TOP);
+  }
   if (CurrentReplaySettings().replay) {
     EmitCommits();
     if (!EmitReplay()) return false;

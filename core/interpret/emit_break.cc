@@ -15,6 +15,16 @@ bool Emitter::EmitReturn() {
   return true;
 }
 
+// Whether the instruction binds the slot. (Storing NULL, which unbinds, is no instruction to break at.)
+static bool StoresLocal(const Instruction& i, int32_t slot) {
+  switch (i.op) {
+    case Opcode::STORE_FAST: return i.arg == slot;
+    case Opcode::STORE_FAST_LOAD_FAST: return i.arg >> 4 == slot;
+    case Opcode::STORE_FAST_STORE_FAST: return i.arg >> 4 == slot || (i.arg & 15) == slot;
+    default: return false;
+  }
+}
+
 // A slot of the original in the rewritten function.
 int32_t Emitter::MapSlot(const Instruction& i, int32_t slot) const {
   (void)i;
@@ -65,9 +75,7 @@ bool Emitter::EmitBreak() {
   }
   // Code that looks at its frame's locals must not see ours, and what dies at the instruction must not live
   // on in them.
-  if (StackPops(broken.op, broken.arg) > 0 || StackPushes(broken.op, broken.arg) > 0) {
-    for (int32_t i = 0; i < temps_; i++) Op(Opcode::DELETE_FAST, nonfree_ + i);
-  }
+  for (int32_t i = 0; i < temps_; i++) Op(Opcode::DELETE_FAST, nonfree_ + i);
   int32_t depth = static_cast<int32_t>(root_.stack.size());
   int32_t begin = code_.here();
   uint16_t flags = OpcodeFlags(broken.op);
@@ -203,6 +211,7 @@ bool Emitter::EmitContinuation(int32_t target, int32_t depth) {
     bool cell = (root_.parts->local_kinds[static_cast<size_t>(slot)] & kLocalCell) != 0;
     bool bound = root_.locals[static_cast<size_t>(slot)] != nullptr;
     if (broken.op == Opcode::DELETE_FAST && broken.arg == slot) bound = false;
+    bound = bound || StoresLocal(broken, slot);
     if (!cell && bound) point.bound_locals.push_back(slot);
     if (cell && !bound) return Fail(-1, "a break before the cells of the frame are made");
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interpret/builtins.h"
+#include "interpret/finalizers.h"
 #include "python/tensor_object.h"
 
 namespace thirdbook {
@@ -203,6 +204,7 @@ bool GuardProgram::Holds(Guard& g) {
   if (g.kind == GuardKind::kGlobalState)
     return g.detail == (grad_enabled ? 1 : 0) + 2 * static_cast<int>(DefaultDType());
   PyObject* v = Evaluate(g.source);
+  if (g.kind == GuardKind::kQuiet) return v == nullptr || DiesQuietly(v);
   if (v == nullptr) return false;
   switch (g.kind) {
     case GuardKind::kType: return reinterpret_cast<PyObject*>(Py_TYPE(v)) == object(g.object);
@@ -296,6 +298,7 @@ std::string GuardProgram::Text(const Guard& g) const {
     case GuardKind::kDistinct: return text + " is not " + sources_.Print(g.other);
     case GuardKind::kStorage: return text + " shares no memory with " + sources_.Print(g.other);
     case GuardKind::kEmptyCell: return text + " is empty";
+    case GuardKind::kQuiet: return text + " dies without running code";
     case GuardKind::kGlobalState: return "gradients and the default dtype as they were";
     default: return text + " " + g.text;
   }

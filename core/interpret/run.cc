@@ -34,6 +34,8 @@ RunResult Trace::Run(SymbolicFrame& frame) {
     }
     if (failure_ != Failure::kNone && step != Step::kFailed)
       step = Step::kFailed;  // looking at a value found a break
+    bool goes_on = step == Step::kNext || step == Step::kJumped;
+    if (frame.is_root && goes_on && !KeepsLoudArguments()) step = Step::kFailed;
     switch (step) {
       case Step::kNext: frame.pc++; break;
       case Step::kJumped: break;

@@ -228,7 +228,13 @@ class Trace {
   bool IsContainer(Var v);
   void NoteContents(Var container, const std::string& operation, const std::string& after);
   void NoteAttribute(Var object, PyObject* name, Var value);
-  void NoteCell(Var cell, Var value);
+  // Before a value that was there before the call is overwritten or removed: false with a break when its
+  // death may run code. `source` says where it lies, for the calls to come.
+  bool DropsQuietly(PyObject* old, SourceId source);
+  bool LosesElementsQuietly(Var container);
+  void AddQuietGuard(SourceId source);
+  const std::vector<Var>& loud_arguments() const { return loud_arguments_; }
+  void GuardDroppedArguments();
   static bool IsTextStream(Var v);  // an io object whose writes are effects
   Var StreamMethod(PyObject* descriptor, const char* name,
                    const std::vector<Var>& args);                 // null without failure: no model
@@ -248,6 +254,8 @@ class Trace {
   friend struct InstructionInterpreter;
   friend bool BindArguments(Trace&, Var, const std::vector<Var>&, PyObject*, SymbolicFrame*);
 
+  bool RootHolds(Var wanted) const;
+  bool KeepsLoudArguments();
   Var LookAtObject(Var v);
   Var AttributeValue(PyObject* found, PyTypeObject* type, PyObject* name);
   Var BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, PyObject* name);
@@ -290,6 +298,7 @@ class Trace {
   std::unordered_map<int32_t, Var> by_source_;
   std::unordered_map<PyObject*, Var> dict_owner_;  // __dict__ of an object that was looked at
   std::vector<Var> existing_;
+  std::vector<Var> loud_arguments_;  // of the root frame, see finalizers.h
   std::vector<PyRef> keep_alive_;
   Failure failure_ = Failure::kNone;
   Var raised_ = nullptr;

@@ -2,6 +2,7 @@
 //
 // In: a change to a variable. Out: the variable's state knows it, and (for objects that were there before) a
 // Write and a ledger row. Invariant: the real objects stay untouched; reads go through the state.
+#include "interpret/finalizers.h"
 #include "interpret/trace.h"
 
 namespace thirdbook {
@@ -23,6 +24,75 @@ std::string ShortText(PyObject* old) {
 }
 
 }  // namespace
+
+// ---- what dies
+// ----------------------------------------------------------------------------------------------------------------
+
+void Trace::AddQuietGuard(SourceId source) {
+  auto seen = by_source_.find(source.value);
+  if (seen != by_source_.end()) {
+    Var v = seen->second;
+    while (v->forward != nullptr) v = v->forward;
+    // Its type is guarded.
+    if (v->kind != VariableKind::kLazy && v->kind != VariableKind::kObject) return;
+  }
+  Guard g{GuardKind::kQuiet, source, {}};
+  g.line = CurrentLine();
+  guards_.Add(std::move(g));
+}
+
+bool Trace::DropsQuietly(PyObject* old, SourceId source) {
+  if (old != nullptr && !DiesQuietly(old)) {
+    Break(std::string("a '") + Py_TYPE(old)->tp_name + "' may die here, which runs code",
+          "an object with a finalizer or weak references, or one that holds such an object, is dropped",
+          "keep another reference to it until the function has returned, or accept the break");
+    return false;
+  }
+  AddQuietGuard(source);
+  return true;
+}
+
+bool Trace::LosesElementsQuietly(Var container) {
+  return container->kind != VariableKind::kObject || DropsQuietly(container->value.get(), container->source);
+}
+
+// Whether the root frame holds it: directly, or in a tuple, method or cell.
+bool Trace::RootHolds(Var wanted) const {
+  auto reaches = [](auto& self, Var from, Var to, int depth) -> bool {
+    while (from != nullptr && from->forward != nullptr) from = from->forward;
+    if (from == nullptr || from == to || depth > 8) return from == to;
+    for (Var item : from->items) {
+      if (self(self, item, to, depth + 1)) return true;
+    }
+    return false;
+  };
+  while (wanted->forward != nullptr) wanted = wanted->forward;
+  for (Var v : root_.locals) {
+    if (reaches(reaches, v, wanted, 0)) return true;
+  }
+  for (Var v : root_.stack) {
+    if (reaches(reaches, v, wanted, 0)) return true;
+  }
+  return false;
+}
+
+// After a step of the root: false with a break when it let go of an argument that may be loud.
+bool Trace::KeepsLoudArguments() {
+  for (Var v : loud_arguments_) {
+    if (!RootHolds(v) && !DropsQuietly(v->value.get(), v->source)) return false;
+  }
+  return true;
+}
+
+// Arguments that the frame let go of before its end, and that were quiet this time.
+void Trace::GuardDroppedArguments() {
+  for (int32_t id = 0, n = sources_.size(); id < n; id++) {
+    auto known = by_source_.find(id);
+    if (known != by_source_.end() && sources_.at(SourceId{id}).kind == SourceKind::kLocal &&
+        !RootHolds(known->second))
+      AddQuietGuard(SourceId{id});
+  }
+}
 
 void Trace::NoteContents(Var container, const std::string& operation, const std::string& after) {
   if (container->kind != VariableKind::kObject) return;
@@ -85,6 +155,19 @@ void Trace::NoteAttribute(Var object, PyObject* name, Var value) {
       PyErr_Clear();
       PyObject* old = dict != nullptr ? PyDict_GetItemWithError(dict, name) : nullptr;
       before = ShortText(old);
+      PyObject* slot = TypeLookup(object->type, name, false);
+      bool in_slot = slot != nullptr && Py_TYPE(slot) == &PyMemberDescr_Type;
+      PyRef held;
+      if (in_slot) {
+        held = PyRef::Steal(Py_TYPE(slot)->tp_descr_get(slot, object->value.get(), nullptr));
+        PyErr_Clear();
+        old = held.get();
+      }
+      Source s(SourceKind::kAttribute, in_slot ? 1 : 0);
+      s.object = ObjectOf(in_slot ? slot : name);
+      s.operands = {object->source};
+      s.name = PyUnicode_AsUTF8(name);
+      if (!DropsQuietly(old, sources_.Intern(std::move(s)))) return;
     }
   }
   bool found = false;
@@ -201,6 +284,11 @@ bool Trace::SetCell(Var cell_in, Var value) {
   if (cell->type != &PyCell_Type) {
     Break("a closure variable whose cell is unusual");
     return false;
+  }
+  if (cell->attributes.empty()) {
+    Source contents{SourceKind::kCellContents};
+    contents.operands = {cell->source};
+    if (!DropsQuietly(PyCell_GET(cell->value.get()), sources_.Intern(std::move(contents)))) return false;
   }
   std::string source = sources_.Print(cell->source);
   Mutation& row = ledger_.Row("cell " + source, MutationKind::kCell);

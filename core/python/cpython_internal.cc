@@ -76,6 +76,10 @@ void FrameLocals(InterpreterFrame* frame, int count, PyObject** out) {
   for (int i = 0; i < count; ++i) out[i] = PyStackRef_AsPyObjectBorrow(frame->localsplus[i]);
 }
 
+void ClearFrameLocals(InterpreterFrame* frame, int count) {
+  for (int i = 0; i < count; ++i) PyStackRef_CLEAR(frame->localsplus[i]);
+}
+
 std::vector<FrameSlot> FrameSlots(PyFrameObject* object, int* slots) {
   _PyInterpreterFrame* frame = object->f_frame;
   PyCodeObject* code = FrameCode(frame);

@@ -35,6 +35,7 @@ PyObject* FrameGlobals(InterpreterFrame* frame);
 PyObject* FrameBuiltins(InterpreterFrame* frame);
 // Borrowed values of the first `count` slots of localsplus.
 void FrameLocals(InterpreterFrame* frame, int count, PyObject** out);
+void ClearFrameLocals(InterpreterFrame* frame, int count);  // makes them unbound
 
 // Raw content of a running frame's localsplus and value stack: `slots` gets the number of localsplus slots,
 // the stack follows them. Borrowed. Only while the frame is suspended in a call or in a trace function.

@@ -82,6 +82,9 @@ extern PyObject* kFallback;  // singleton
 // `_core._resume(function, *args)` returns one; only the trampoline sees it.
 extern PyTypeObject* ResumeRequestType;
 PyObject* ResumeCallable();  // borrowed: what replacement code calls
+// Borrowed: a replacement calls it when it can no longer hand the call back, to let go of the arguments that
+// the original frame holds: they may have to die before the call ends.
+PyObject* ReleaseCallable();
 
 struct HookCounters {
   uint64_t frames = 0;        // calls of candidate code inside regions

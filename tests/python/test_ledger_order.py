@@ -107,6 +107,94 @@ class ReplayOrder(ProgramCase):
         """,
         breaks=None,
     )
+    finalizer_of_a_value_that_comes_later = Program(
+        """
+        log = []
+        class Thing:
+            def __init__(self, name): self.name = name
+            def __del__(self): log.append(("del", self.name, len(log)))
+        class Box:
+            item = None
+        b, table, rows = Box(), {"t": None}, [None, 1]
+        def fn(x):
+            log.append("start")
+            b.item = None
+            log.append("attribute")
+            table["t"] = None
+            log.append("key")
+            rows[0] = None
+            log.append("row")
+            return x + 1
+        """,
+        steps=(2, "b.item, table['t'], rows[0] = Thing('a'), Thing('k'), Thing('r')", 1,
+               "b.item, table['t'], rows[0] = [Thing('a')], {'x': Thing('k')}, (Thing('r'),)", 2),
+        breaks=None,
+    )
+    finalizer_of_a_local_that_is_dropped = Program(
+        """
+        log = []
+        class Thing:
+            def __init__(self, name): self.name = name
+            def __del__(self): log.append("del " + self.name)
+        def inner(t, again):
+            log.append("in")
+            return t.name + again.name
+        def fn(x):
+            one, two = Thing("one"), Thing("two")
+            log.append(inner(one, two))
+            one, two = two, one
+            log.append(Thing("three").name)
+            one = two
+            log.append("kept the first")
+            pair = (one, 1)
+            del one, two
+            log.append("in a pair")
+            pair = [pair]
+            log.append("in a list")
+            pair.pop()
+            log.append("end")
+            return x + 1
+        """,
+        breaks=None,
+    )
+    finalizer_of_a_temporary_argument = Program(
+        """
+        log = []
+        class Thing:
+            def __init__(self, name): self.name = name
+            def __del__(self): log.append("del " + self.name)
+        def inner(t, again):
+            log.append("in")
+            name = t.name
+            t = again
+            log.append(name)
+            del t, again
+            log.append("out")
+            return name
+        def fn(x):
+            inner(Thing("one"), Thing("two"))
+            log.append(Thing("three").name)
+            log.append("end")
+            return x + 1
+        """,
+        breaks=None,
+    )
+    weak_reference_dies_in_its_place = Program(
+        """
+        import weakref
+        class Thing: pass
+        log = []
+        box = {}
+        def fn(x):
+            log.append("start")
+            box["t"] = None
+            log.append("end")
+            return x + 1
+        """,
+        steps=("box['t'] = Thing(); r = weakref.ref(box['t'], lambda _: log.append('gone'))", 1,
+               "box['t'] = Thing(); r = weakref.ref(box['t'], lambda _: log.append('gone'))", 2),
+        breaks=None,
+    )
     last_write_wins_and_delete_after_write = Program(
         """
         class Box: pass
