@@ -12,7 +12,30 @@ const char* RoleText(Role role) {
   return kTexts[static_cast<int>(role)];
 }
 
+bool CodeBuilder::TakesBackPush() {
+  const auto last = [&](size_t back) -> const Instruction* {
+    const size_t n = instructions_.size();
+    return n < back || static_cast<int32_t>(n - back) < fixed_ ? nullptr : &instructions_[n - back];
+  };
+  const auto pushes = [](const Instruction* i) {
+    return i != nullptr && (i->op == Opcode::LOAD_FAST || i->op == Opcode::LOAD_CONST || i->op == Opcode::COPY);
+  };
+  size_t at = 1;
+  if (last(1) != nullptr && last(1)->op == Opcode::STORE_FAST && last(2) != nullptr &&
+      last(2)->op == Opcode::COPY && last(2)->arg == 1) {
+    at = 2;  // COPY 1, STORE_FAST x, POP_TOP is STORE_FAST x
+  } else if (!pushes(last(1))) {
+    return false;
+  }
+  const auto place = static_cast<std::ptrdiff_t>(at);
+  instructions_.erase(instructions_.end() - place);
+  roles_.erase(roles_.end() - place);
+  jump_labels_.erase(jump_labels_.end() - place);
+  return true;
+}
+
 void CodeBuilder::Emit(Opcode op, int32_t arg) {
+  if (op == Opcode::POP_TOP && TakesBackPush()) return;
   Instruction i;
   i.op = op;
   i.arg = arg;

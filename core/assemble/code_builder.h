@@ -29,11 +29,13 @@ class CodeBuilder {
   void SetRole(Role role) { role_ = role; }
   void SetPosition(const Position& position) { position_ = position; }
   const Position& position() const { return position_; }
+  // A POP_TOP right behind a push without effect takes the push back instead.
   void Emit(Opcode op, int32_t arg = 0);
   void EmitJump(Opcode op, Label target);
   Label NewLabel();
   void Bind(Label label);
-  int32_t here() const { return static_cast<int32_t>(instructions_.size()); }
+  // The index of the next instruction; what has been emitted before it stays.
+  int32_t here() { return fixed_ = static_cast<int32_t>(instructions_.size()); }
   // Instructions [begin, end) are handled at `handler`, with `depth` values left on the stack.
   void AddRegion(int32_t begin, int32_t end, Label handler, int32_t depth, bool push_lasti);
 
@@ -45,6 +47,7 @@ class CodeBuilder {
 
  private:
   static constexpr int32_t kFreeBase = 1 << 20;
+  bool TakesBackPush();
   struct PendingRegion {
     int32_t begin, end;
     Label handler;
@@ -56,6 +59,7 @@ class CodeBuilder {
   std::vector<int32_t> labels_;       // index, -1 while unbound
   std::vector<int32_t> jump_labels_;  // per instruction: label id or -1
   std::vector<PendingRegion> regions_;
+  int32_t fixed_ = 0;  // instructions before this one are named by a label or a region
   Role role_ = Role::kLoad;
   Position position_;
 };
