@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeProject, runVitest, type FreshProject } from "../packed.js";
 
-const pages = ["README.md", "core/README.md", ...readdirSync("docs").map((name) => `docs/${name}`)].filter((name) =>
-  name.endsWith(".md"),
+const pages = ["README.md", "core/README.md", ...readdirSync("docs").map((name) => `docs/${name}`)].filter(
+  (name) => name.endsWith(".md"),
 );
 const textOf = (page: string) => readFileSync(page, "utf8");
 
