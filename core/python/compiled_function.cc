@@ -33,10 +33,32 @@ struct Wrapper {
   PyObject* weakrefs;
   PyObject*
       replacement;  // function of the last entry on the fast path; kept here where the collector sees it
-  uint64_t entry_serial;  // that entry
+  uint64_t entry_serial;     // that entry
+  Wrapper *previous, *next;  // list of all that have a replacement
 };
 
+Wrapper* with_replacement = nullptr;
+
 Wrapper* AsWrapper(PyObject* object) { return reinterpret_cast<Wrapper*>(object); }
+
+// Empty, or what the caller has to let go of: that may run finalizers.
+PyRef TakeReplacement(Wrapper* self) {
+  if (self->replacement == nullptr) return PyRef();
+  (self->previous != nullptr ? self->previous->next : with_replacement) = self->next;
+  if (self->next != nullptr) self->next->previous = self->previous;
+  self->entry_serial = 0;
+  return PyRef::Steal(std::exchange(self->replacement, nullptr));
+}
+
+void KeepReplacement(Wrapper* self, PyObject* replacement, uint64_t serial) {
+  PyRef old = TakeReplacement(self);
+  self->replacement = Py_NewRef(replacement);
+  self->entry_serial = serial;
+  self->previous = nullptr;
+  self->next = with_replacement;
+  if (self->next != nullptr) self->next->previous = self;
+  with_replacement = self;
+}
 
 class RegionScope {
  public:
@@ -73,8 +95,7 @@ PyRef FastReplacement(PyThreadState* thread, Wrapper* self, PyObject* const* arg
     PyErr_Clear();
     return PyRef();
   }
-  self->entry_serial = serial;
-  PyRef old = PyRef::Steal(std::exchange(self->replacement, Py_NewRef(replacement.get())));
+  KeepReplacement(self, replacement.get(), serial);
   return replacement;
 }
 
@@ -149,8 +170,7 @@ int Clear(PyObject* object) {
   Py_CLEAR(self->wrapped);
   Py_CLEAR(self->config);
   Py_CLEAR(self->dict);
-  self->entry_serial = 0;
-  Py_CLEAR(self->replacement);
+  TakeReplacement(self);
   return 0;
 }
 
@@ -287,6 +307,10 @@ PyMethodDef kMethods[] = {
 };
 
 }  // namespace
+
+void DropReplacements() {
+  while (with_replacement != nullptr) TakeReplacement(with_replacement);
+}
 
 PyObject* CompiledTarget(PyObject* object) {
   return Py_IS_TYPE(object, CompiledFunctionType) ? AsWrapper(object)->wrapped : nullptr;

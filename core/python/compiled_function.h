@@ -13,6 +13,8 @@ namespace thirdbook {
 extern PyTypeObject* CompiledFunctionType;
 extern PyTypeObject* DisabledFunctionType;
 
+void DropReplacements();  // that compiled functions keep from their last calls; may run finalizers
+
 bool InitCompiledFunction(PyObject* module);  // CompiledFunction, DisabledFunction, compile, disable
 
 }  // namespace thirdbook

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "python/compiled_function.h"
 #include "python/region.h"
 #include "python/skip_rules.h"
 
@@ -31,6 +32,7 @@ void ResetAll() {
     cache.entries.clear();
     Py_DECREF(cache.config);
   }
+  DropReplacements();
 }
 
 CodeState::Kind Classify(PyCodeObject* code) {

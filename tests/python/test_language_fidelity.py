@@ -187,6 +187,20 @@ class Lifetimes(unittest.TestCase):
         gc.collect()
         self.assertLess(len(gc.get_objects()) - before[0], 50)
 
+    def test_reset_lets_go_of_a_program_that_refers_to_itself(self):
+        source = (
+            "class Shared:\n    seen = []\n    def record(self, x):\n        self.seen.append(1)\n        return x * 2\n"
+            "s = Shared()\n@compiled\ndef fn(x):\n    return s.record(x)\n"
+        )
+        module = load(source)
+        for _ in range(3):  # the last ones on the fast path
+            module.fn(thirdbook.arange(4.0))
+        ref = weakref.ref(module.Shared)
+        del module
+        thirdbook.reset()
+        gc.collect()
+        self.assertIsNone(ref())
+
     def test_reference_counts_of_arguments_are_unchanged(self):
         fn = compile_for_test(load("def fn(x, items, table):\n    items.append(1)\n    table['k'] = items\n    return x + len(items)\n").fn)
         items, table, x = [], {}, thirdbook.arange(4.0)
