@@ -18,7 +18,8 @@ bool CodeBuilder::TakesBackPush() {
     return n < back || static_cast<int32_t>(n - back) < fixed_ ? nullptr : &instructions_[n - back];
   };
   const auto pushes = [](const Instruction* i) {
-    return i != nullptr && (i->op == Opcode::LOAD_FAST || i->op == Opcode::LOAD_CONST || i->op == Opcode::COPY);
+    return i != nullptr &&
+           (i->op == Opcode::LOAD_FAST || i->op == Opcode::LOAD_CONST || i->op == Opcode::COPY);
   };
   size_t at = 1;
   if (last(1) != nullptr && last(1)->op == Opcode::STORE_FAST && last(2) != nullptr &&

@@ -1,7 +1,7 @@
 // The kinds of graph breaks, for reports and the catalogue.
 //
-// In: breaks.def. Out: an enum, and for each kind its code, why it is so and what to do. Invariant: codes are stable:
-// they are in reports and in links.
+// In: breaks.def. Out: an enum, and for each kind its code, why it is so and what to do. Invariant: codes are
+// stable: they are in reports and in links.
 #pragma once
 
 #include <cstdint>

@@ -190,9 +190,10 @@ class Lifetimes(unittest.TestCase):
     def test_reset_lets_go_of_a_program_that_refers_to_itself(self):
         source = (
             "class Shared:\n    seen = []\n    def record(self, x):\n        self.seen.append(1)\n        return x * 2\n"
-            "s = Shared()\n@compiled\ndef fn(x):\n    return s.record(x)\n"
+            "s = Shared()\ndef fn(x):\n    return s.record(x)\n"
         )
         module = load(source)
+        module.fn = compile_for_test(module.fn)
         for _ in range(3):  # the last ones on the fast path
             module.fn(thirdbook.arange(4.0))
         ref = weakref.ref(module.Shared)
