@@ -722,8 +722,9 @@ Var Trace::BuiltinContains(Var o, Var item_in) {
   if (untouched && IsDict(base)) {
     Var found = DictLookup(o, item);
     if (found != nullptr) {
-      if (found->kind == VariableKind::kLazy) {
-        // Presence, not the value, is what was asked.
+      if (found->kind == VariableKind::kLazy && sources_.at(found->source).kind == SourceKind::kItem &&
+          sources_.at(found->source).operands[0] == o->source) {
+        // Presence, not the value, is what was asked. (A value that the traced code stored is present anyway.)
         Source s{SourceKind::kContains};
         s.operands = {sources_.at(found->source).operands[1], o->source};
         Guard g{GuardKind::kTruth, sources_.Intern(std::move(s)), {}};

@@ -168,6 +168,21 @@ class Dicts(ProgramCase):
         """,
         expect="list(table) == ['a', 'c', 'b']",
     )
+    presence_of_what_was_stored_unread = Program(
+        """
+        table, other, box, start = {"b": 2}, {"q": 7}, [1, 2], 9
+        def fn(x, given):
+            table["a"] = other["q"]
+            table["c"] = given
+            table["d"] = start
+            table["e"] = box[0]
+            known = ["a" in table, "c" in table, "d" in table, "e" in table, "b" in table, "z" in table]
+            return x, known, table.__contains__("a"), table.__contains__("q")
+        """,
+        call="fn(x, i)",
+        steps=(2, "table.clear()", 2, "other['q'] = 'x'; table['q'] = 1", 2),
+        breaks=None,
+    )
     update_in_every_form = Program(
         """
         table = {}
