@@ -23,6 +23,7 @@ const kWeb = dirname(fileURLToPath(import.meta.url));
 const kNpm = join(kBuild, "npm");
 const kSite = join(kBuild, "site");
 const kWheels = join(kBuild, "wheel");
+const kRuntime = join(kBuild, "embind");
 const kBridge = join(kRepo, "wasm", "pyodide", "thirdbook", "_kernel_bridge.mjs");
 const kBin = join(kRepo, "node_modules", ".bin");
 const { version } = JSON.parse(readFileSync(join(kRepo, "package.json"), "utf8"));
@@ -92,10 +93,26 @@ function writeWheelFile() {
   writeFileSync(join(kNpm, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
+/** The module behind thirdbook/runtime, where it has been built. */
+function copyRuntime() {
+  for (const ending of ["mjs", "wasm"]) {
+    const file = join(kRuntime, `thirdbook_runtime.${ending}`);
+    if (existsSync(file)) cpSync(file, join(kNpm, "lib", `thirdbook_runtime.${ending}`));
+  }
+  cpSync(join(kWeb, "lib", "thirdbook_runtime.d.mts"), join(kNpm, "lib", "thirdbook_runtime.d.mts"));
+}
+
 function buildLib() {
   const stamp = join(kNpm, ".built");
   const folders = ["lib", "cli", "report", "vitest", "view", "app"].map((name) => join(kWeb, name));
-  const inputs = [...folders, kWheels, kBridge, join(kRepo, "package.json"), fileURLToPath(import.meta.url)];
+  const inputs = [
+    ...folders,
+    kWheels,
+    kRuntime,
+    kBridge,
+    join(kRepo, "package.json"),
+    fileURLToPath(import.meta.url),
+  ];
   if (upToDate(stamp, inputs)) return;
   run("generating web/report/types.ts", process.execPath, [join(kWeb, "report", "generate.mjs"), "--check"]);
   run("compiling web/lib and web/cli", process.execPath, [
@@ -103,6 +120,7 @@ function buildLib() {
     ...["-p", join(kWeb, "tsconfig.lib.json"), "--outDir", kNpm],
   ]);
   writeWheelFile();
+  copyRuntime();
   run("checking web/view and web/app", process.execPath, [
     join(kBin, "tsc"),
     ...["-p", join(kWeb, "tsconfig.app.json"), "--outDir", kNpm],

@@ -16,11 +16,19 @@ namespace {
 constexpr size_t kMaxPlans = 64;
 constexpr int64_t kKeptArena = 64 << 20;  // a larger one is given back after each run
 
-// Plans do not depend on where in its storage an input starts.
-bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
-  return a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
+// Plans do not depend on where in its storage an input starts, but for as_strided, which counts from the
+// storage's start.
+bool DependsOnOffsets(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::k_as_strided) return true;
+  }
+  return false;
 }
-std::string LayoutKey(const Tensor* const* inputs, size_t count) {
+bool SameLayout(const TensorMeta& a, const TensorMeta& b, bool offsets) {
+  return a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides &&
+         (!offsets || a.offset == b.offset);
+}
+std::string LayoutKey(const Tensor* const* inputs, size_t count, bool offsets) {
   std::string key;
   const auto put = [&key](int64_t v) { key.append(reinterpret_cast<const char*>(&v), sizeof v); };
   for (size_t i = 0; i < count; ++i) {
@@ -28,13 +36,17 @@ std::string LayoutKey(const Tensor* const* inputs, size_t count) {
     put(static_cast<int64_t>(m.dtype) | m.rank() << 8);
     for (int64_t s : m.sizes) put(s);
     for (int64_t s : m.strides) put(s);
+    if (offsets) put(m.offset);
   }
   return key;
 }
 
+uintptr_t Address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
 class PlanExecutable final : public Executable {
  public:
-  PlanExecutable(Graph graph, PlanOptions options) : graph_(std::move(graph)), options_(options) {}
+  PlanExecutable(Graph graph, PlanOptions options)
+      : graph_(std::move(graph)), options_(options), offsets_(DependsOnOffsets(graph_)) {}
 
   // The plan for the sizes of the trace, so that kernels are made now.
   Status Prepare() {
@@ -87,13 +99,13 @@ class PlanExecutable final : public Executable {
  private:
   bool Fits(const Plan& plan, const Tensor* const* inputs) const {
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
-      if (!SameLayout(plan.inputs[i], inputs[i]->meta())) return false;
+      if (!SameLayout(plan.inputs[i], inputs[i]->meta(), offsets_)) return false;
     }
     return true;
   }
   Result<Plan*> FindPlan(const Tensor* const* inputs, size_t count) {
     if (Fits(*first_, inputs)) return first_.get();
-    std::string key = LayoutKey(inputs, count);
+    std::string key = LayoutKey(inputs, count, offsets_);
     const auto it = plans_.find(key);
     if (it != plans_.end()) return it->second.get();
     std::vector<const TensorMeta*> metas;
@@ -113,7 +125,7 @@ class PlanExecutable final : public Executable {
       if (!arena_) return MemoryError("out of memory for intermediates");
     }
     // Addresses of slots; storages of those that library steps read or that go out.
-    addresses_.assign(plan.slots.size(), nullptr);
+    addresses_.assign(plan.slots.size(), 0);
     given_.assign(plan.slots.size(), {});
     inputs_ = inputs;
     for (size_t s = 0; s < plan.slots.size(); ++s) {
@@ -121,20 +133,20 @@ class PlanExecutable final : public Executable {
       switch (slot.kind) {
         case Slot::Kind::kInput: {
           const Tensor& t = *inputs[slot.index];
-          addresses_[s] = static_cast<char*>(t.storage()->data()) +
-                          (t.meta().offset - slot.meta.offset) * ItemSize(slot.meta.dtype);
+          const int64_t moved = t.meta().offset - slot.meta.offset, item = ItemSize(slot.meta.dtype);
+          if (slot.reach > 0 && (moved + slot.reach) * item > static_cast<int64_t>(t.storage()->bytes()))
+            return BeyondStorage();
+          addresses_[s] = Address(t.storage()->data()) + static_cast<uintptr_t>(moved * item);
           break;
         }
-        case Slot::Kind::kConstant:
-          addresses_[s] = static_cast<char*>(slot.constant.storage()->data());
-          break;
+        case Slot::Kind::kConstant: addresses_[s] = Address(slot.constant.storage()->data()); break;
         case Slot::Kind::kArena:
-          addresses_[s] = arena_ ? static_cast<char*>(arena_->data()) + slot.offset : nullptr;
+          if (arena_) addresses_[s] = Address(arena_->data()) + static_cast<uintptr_t>(slot.offset);
           break;
         case Slot::Kind::kOutput: {
           given_[s] = Storage::Allocate(static_cast<size_t>(slot.meta.numel() * ItemSize(slot.meta.dtype)));
           if (!given_[s]) return MemoryError("out of memory for a result");
-          addresses_[s] = static_cast<char*>(given_[s]->data());
+          addresses_[s] = Address(given_[s]->data());
           break;
         }
         case Slot::Kind::kGiven: break;
@@ -176,7 +188,7 @@ class PlanExecutable final : public Executable {
   void Patch(Step& step) const {
     for (const Pointer& p : step.pointers) {
       step.cells[static_cast<size_t>(p.cell)] =
-          reinterpret_cast<Cell>(addresses_[static_cast<size_t>(p.slot)] + p.offset);
+          static_cast<Cell>(addresses_[static_cast<size_t>(p.slot)] + static_cast<uintptr_t>(p.offset));
     }
     const LoopKernel& k = step.kernel->loops;
     for (size_t s = 0; s < step.scratch_offsets.size(); ++s) {
@@ -194,16 +206,17 @@ class PlanExecutable final : public Executable {
     Step& step = *c->step;
     for (size_t i = 0; i < step.pointers.size(); ++i) {
       const Pointer& p = step.pointers[i];
-      char* address = c->self->addresses_[static_cast<size_t>(p.slot)] + p.offset +
-                      step.batch_offsets[i][static_cast<size_t>(batch)] + first * step.row_strides[i];
-      step.cells[static_cast<size_t>(p.cell)] = reinterpret_cast<Cell>(address);
+      const int64_t offset =
+          p.offset + step.batch_offsets[i][static_cast<size_t>(batch)] + first * step.row_strides[i];
+      step.cells[static_cast<size_t>(p.cell)] = static_cast<Cell>(
+          c->self->addresses_[static_cast<size_t>(p.slot)] + static_cast<uintptr_t>(offset));
     }
     if (step.rows_cell >= 0) step.cells[static_cast<size_t>(step.rows_cell)] = count;
     RunKernel(*step.kernel, step.cells.data());
   }
   void RunProduct(Step& step) const {
     const auto at = [&](int slot, int64_t offset) {
-      return reinterpret_cast<float*>(addresses_[static_cast<size_t>(slot)] + offset);
+      return reinterpret_cast<float*>(addresses_[static_cast<size_t>(slot)] + static_cast<uintptr_t>(offset));
     };
     auto* workspace = reinterpret_cast<float*>(static_cast<char*>(arena_->data()) + step.workspace_offset);
     BandContext context{this, &step};
@@ -237,7 +250,7 @@ class PlanExecutable final : public Executable {
     TB_ASSIGN_OR_RETURN(std::vector<Tensor> results, Execute(node.op, operands, node.attrs));
     for (size_t i = 0; i < results.size() && i < step.results.size(); ++i) {
       const auto slot = static_cast<size_t>(step.results[i]);
-      addresses_[slot] = static_cast<char*>(results[i].storage()->data());
+      addresses_[slot] = Address(results[i].storage()->data());
       given_[slot] = results[i].storage();
     }
     return Status::Ok();
@@ -245,12 +258,13 @@ class PlanExecutable final : public Executable {
 
   const Graph graph_;
   const PlanOptions options_;
+  const bool offsets_;
   std::unique_ptr<Plan> first_;
   std::unordered_map<std::string, std::unique_ptr<Plan>> plans_;
   Plan* last_ = nullptr;
   // Of the run at hand; kept so that a run allocates little.
   std::shared_ptr<Storage> arena_;
-  std::vector<char*> addresses_;
+  std::vector<uintptr_t> addresses_;  // numbers: an input's first element may lie before its storage
   std::vector<std::shared_ptr<Storage>> given_;
   std::vector<std::pair<int, Tensor>> copies_;
   const Tensor* const* inputs_ = nullptr;

@@ -28,7 +28,9 @@ struct Slot {
   int index = 0;  // input number
   Tensor constant;
   TensorMeta meta;     // of the base value
+  int64_t reach = 0;   // inputs: elements of the storage that views use, where they may go beyond the input
   int64_t offset = 0;  // in the arena, bytes
+  int first = -1, last = -1;  // steps that use it
 };
 
 // Where a value is: its slot and how it is seen there.
@@ -54,6 +56,7 @@ struct Step {
   std::string name;
   // kProduct; `kernel` is its epilogue, if any
   ProductShape product;
+  int product_buffer = -1;                           // the epilogue's buffer that it is
   int a = -1, b = -1, c = -1;                        // slots
   int64_t a_offset = 0, b_offset = 0, c_offset = 0;  // bytes
   std::vector<std::vector<int64_t>> batch_offsets;   // of each pointer, bytes
@@ -76,8 +79,13 @@ struct Plan {
 
 struct PlanOptions {
   bool generate = true;  // false: library steps only (Backend::kReference)
+  // For a GPU: kernels are not compiled, slots have no place in an arena, every product is a product step,
+  // and its epilogue (never folding) is lowered over the whole result.
+  bool device = false;
   FuseOptions fuse;
 };
+
+Status BeyondStorage();  // an as_strided that leaves its base's storage
 
 // Metadata of all values for these inputs; the error is the user's.
 Result<ValueMetas> InferMetas(const Graph& graph, const std::vector<const TensorMeta*>& inputs);

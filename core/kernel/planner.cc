@@ -8,6 +8,7 @@
 #include "kernel/arena.h"
 #include "kernel/plan.h"
 #include "kernel/product_node.h"
+#include "kernel/wgsl_body.h"
 
 namespace thirdbook {
 namespace {
@@ -25,7 +26,11 @@ class Planner {
       if (!units_[u].members.empty()) TB_RETURN_IF_ERROR(AddUnit(static_cast<int>(u)));
     }
     AddOutputs();
-    LayOutArena();
+    if (options_.device)
+      NoteLifetimes();
+    else
+      LayOutArena();
+    TB_RETURN_IF_ERROR(CheckReach());
     return std::move(plan_);
   }
 
@@ -62,7 +67,7 @@ class Planner {
     if (!options_.generate) return;
     for (size_t u = 0; u < units_.size(); ++u) {
       ProductNode product;
-      if (!units_[u].fused && AsProduct(g_, m_, units_[u].members[0].node, &product))
+      if (!units_[u].fused && AsProduct(g_, m_, units_[u].members[0].node, options_.device, &product))
         products_[u] = {product};
     }
   }
@@ -127,7 +132,8 @@ class Planner {
     for (size_t d = 0; d < out.sizes.size(); ++d) {
       if ((unit.folded >> d & 1) && out.sizes[d] != 1) folded |= 1u << d;
     }
-    if (unit.folded != 0 && folded != columns) return false;
+    if (unit.folded != 0 && (folded != columns || options_.device)) return false;
+    if (options_.device && !HasNoFloat64(unit)) return false;
     // Every use reads the product as it lies.
     for (const Member& m : unit.members) {
       for (ValueRef v : g_.node(m.node).operands) {
@@ -140,6 +146,17 @@ class Planner {
             if (out.sizes[d] != 1 && m.dims[d] != static_cast<int>(d)) return false;
           }
         }
+      }
+    }
+    return true;
+  }
+
+  // What no shader computes with.
+  bool HasNoFloat64(const Unit& unit) const {
+    for (const Member& m : unit.members) {
+      if (Meta({m.node, 0}).dtype == DType::kFloat64) return false;
+      for (ValueRef v : g_.node(m.node).operands) {
+        if (v.defined() && Meta(v).dtype == DType::kFloat64 && Meta(v).numel() != 1) return false;
       }
     }
     return true;
@@ -207,8 +224,9 @@ class Planner {
       const std::vector<ValueRef> outputs = OutputsOf(u, NodeId{});
       if (outputs.empty()) return Status::Ok();
       Result<LoweredUnit> lowered = Lower(g_, m_, unit, outputs);
-      if (lowered.ok()) return AddKernel(unit, *lowered);
-      for (const Member& m : unit.members) AddLibrary(m.node);  // too long for one kernel
+      if (lowered.ok() && (!options_.device || WgslCanEmit(lowered->kernel)))
+        return AddKernel(unit, *lowered);
+      for (const Member& m : unit.members) AddLibrary(m.node);  // too long for one kernel, or in float64
       return Status::Ok();
     }
     AddLibrary(unit.members[0].node);
@@ -252,7 +270,8 @@ class Planner {
   // Cells, pointers and scratch of a lowered kernel.
   void Bind(const LoweredUnit& lowered, Step* step) {
     const LoopKernel& k = lowered.kernel;
-    step->kernel = CompileKernel(k);
+    step->kernel =
+        options_.device ? std::make_shared<const CompiledKernel>(CompiledKernel{k}) : CompileKernel(k);
     step->cells.assign(static_cast<size_t>(CellCount(k)), 0);
     for (size_t d = 0; d < lowered.sizes.size(); ++d)
       step->cells[static_cast<size_t>(SizeCell(k, static_cast<int>(d)))] = lowered.sizes[d];
@@ -266,7 +285,7 @@ class Planner {
             binding.strides[d];
       }
     }
-    for (LaneType type : k.scratch) {
+    for (LaneType type : options_.device ? std::vector<LaneType>{} : k.scratch) {
       scratch_users_.push_back({Now(), static_cast<int>(step->scratch_offsets.size()),
                                 AddTemporary(lowered.RowLength() * (IsWide(type) ? 8 : 4))});
       step->scratch_offsets.push_back(0);
@@ -329,7 +348,7 @@ class Planner {
     };
     bind(product.a, &step.a, &step.a_offset);
     bind(product.b, &step.b, &step.b_offset);
-    workspace_users_.push_back({Now(), 0, AddTemporary(WorkspaceBytes(product.shape))});
+    if (!options_.device) workspace_users_.push_back({Now(), 0, AddTemporary(WorkspaceBytes(product.shape))});
     for (const Member& m : unit.members) step.nodes.push_back(m.node);
     const bool epilogue = unit.members.size() > 1 || product.bias.defined();
     std::vector<ValueRef> outputs = OutputsOf(u, unit.members.size() > 1 ? id : NodeId{});
@@ -339,14 +358,18 @@ class Planner {
       options.product = {id, 0};
       options.product_bias = product.bias;
       options.product_bias_dims = product.bias_dims;
-      options.row_dim = product.row_dim;
-      for (int d = 0; d < product.row_dim; ++d) options.outside |= 1u << d;
+      if (!options_.device) {
+        options.row_dim = product.row_dim;
+        for (int d = 0; d < product.row_dim; ++d) options.outside |= 1u << d;
+      }
       TB_ASSIGN_OR_RETURN(LoweredUnit lowered, Lower(g_, m_, unit, outputs, options));
       // The product's own values go where the only output goes, when that has its size; else into a block of
       // their own.
       int c = -1;
       const TensorMeta& first = Meta(outputs[0]);
-      if (outputs.size() == 1 && first.dtype == result.dtype && first.sizes == result.sizes)
+      if (options_.device)
+        c = AddTemporary(0);  // the shader has them in registers
+      else if (outputs.size() == 1 && first.dtype == result.dtype && first.sizes == result.sizes)
         c = SlotOf(outputs[0]);
       else
         c = AddTemporary(Bytes(result));
@@ -354,7 +377,11 @@ class Planner {
       if (!(outputs.size() == 1 && outputs[0].node == id)) slots_[{id.value, 0}] = c;
       step.c = c;
       Bind(lowered, &step);
-      BindBands(product, unit, lowered, &step);
+      for (size_t b = 0; b < lowered.buffers.size(); ++b) {
+        if (lowered.buffers[b].value == options.product && !lowered.kernel.buffers[b].output)
+          step.product_buffer = static_cast<int>(b);
+      }
+      if (!options_.device) BindBands(product, unit, lowered, &step);
     } else {
       step.c = SlotOf({id, 0});
       Touch(step.c);
@@ -399,6 +426,7 @@ class Planner {
         Touch(place.slot);
         Slot slot;
         slot.kind = Slot::Kind::kGiven;
+        slot.meta.dtype = place.meta.dtype;
         step.results = {AddSlot(slot)};
         place.slot = step.results[0];
         place.meta.offset = -1;  // as the copy has it
@@ -408,6 +436,30 @@ class Planner {
       place.meta.weak = false;
       plan_->outputs.push_back(std::move(place));
     }
+  }
+
+  // as_strided is the one view that may leave the tensor it is of. What a plan's own memory or a constant
+  // holds is known here; how large an input's storage is, at the run.
+  Status CheckReach() {
+    for (size_t i = 0; i < g_.nodes().size(); ++i) {
+      if (g_.nodes()[i].op != Op::k_as_strided) continue;
+      const ValueRef view{NodeId{static_cast<int32_t>(i)}, 0};
+      const auto slot = slots_.find({Base(view).node.value, Base(view).output});
+      if (slot == slots_.end()) continue;
+      Slot& base = plan_->slots[static_cast<size_t>(slot->second)];
+      int64_t low, high;
+      Extent(Meta(view), &low, &high);
+      if (base.kind == Slot::Kind::kInput)
+        base.reach = std::max(base.reach, high);
+      else if (low < high && high > base.meta.numel())
+        return BeyondStorage();
+    }
+    return Status::Ok();
+  }
+
+  void NoteLifetimes() {
+    for (size_t s = 0; s < plan_->slots.size(); ++s)
+      plan_->slots[s].first = blocks_[s].first, plan_->slots[s].last = blocks_[s].last;
   }
 
   void LayOutArena() {
@@ -470,6 +522,8 @@ class Planner {
 };
 
 }  // namespace
+
+Status BeyondStorage() { return RuntimeError("a view reaches beyond the tensor it is of"); }
 
 Result<ValueMetas> InferMetas(const Graph& graph, const std::vector<const TensorMeta*>& inputs) {
   ValueMetas metas(graph.nodes().size());

@@ -7,7 +7,7 @@ namespace {
 
 class Reader {
  public:
-  Reader(const Graph& graph, const ValueMetas& metas) : g_(graph), m_(metas) {}
+  Reader(const Graph& graph, const ValueMetas& metas, bool small) : g_(graph), m_(metas), small_(small) {}
 
   bool AsProduct(NodeId id, ProductNode* out) const {
     const Node& node = g_.node(id);
@@ -17,6 +17,8 @@ class Reader {
       case Op::k_mm:
       case Op::k_bmm:
       case Op::k_matmul: return AsMatmul(node.operands[0], node.operands[1], result, out);
+      case Op::k_mv:
+      case Op::k_dot: return small_ && AsMatmul(node.operands[0], node.operands[1], result, out);
       case Op::k_addmm:
         if (NumberOf(node.attrs[0]) != 1 || NumberOf(node.attrs[1]) != 1) return false;
         if (!AsMatmul(node.operands[1], node.operands[2], result, out)) return false;
@@ -44,16 +46,24 @@ class Reader {
       out->bias_dims.push_back(static_cast<int>(d));
     return true;
   }
-  bool AsMatmul(ValueRef a, ValueRef b, const TensorMeta& result, ProductNode* out,
+  bool AsMatmul(ValueRef a, ValueRef b, const TensorMeta& whole, ProductNode* out,
                 const TensorMeta* b_meta = nullptr) const {
-    const TensorMeta& ma = Meta(a);
-    const TensorMeta& mb = b_meta ? *b_meta : Meta(b);
+    TensorMeta ma = Meta(a), mb = b_meta ? *b_meta : Meta(b), result = whole;
+    if (small_) {  // a vector is a row on the left, a column on the right
+      if (ma.rank() == 1) {
+        const auto at = result.sizes.end() - (mb.rank() > 1);
+        result.sizes.insert(at, 1);
+        ma.sizes.insert(ma.sizes.begin(), 1), ma.strides.insert(ma.strides.begin(), 0);
+      }
+      if (mb.rank() == 1) result.sizes.push_back(1), mb.sizes.push_back(1), mb.strides.push_back(0);
+    }
     if (ma.rank() < 2 || mb.rank() < 2 || ma.dtype != DType::kFloat32 || mb.dtype != DType::kFloat32)
       return false;
-    const auto rank = static_cast<size_t>(result.rank());
+    const size_t rank = result.sizes.size();
     ProductShape& s = out->shape;
     s.m = result.sizes[rank - 2], s.n = result.sizes[rank - 1], s.k = ma.sizes.back();
-    if (s.m < 2 || s.n < 4 || s.m * s.n * s.k < 512) return false;  // the library's loop does as well
+    if (!small_ && (s.m < 2 || s.n < 4 || s.m * s.n * s.k < 512))
+      return false;  // the library's loop does as well
     s.a_row = ma.strides[ma.strides.size() - 2], s.a_column = ma.strides.back();
     s.b_row = mb.strides[mb.strides.size() - 2], s.b_column = mb.strides.back();
     s.c_row = s.n;
@@ -66,7 +76,7 @@ class Reader {
         for (size_t d = rank - 2; d-- > 0;) {
           const int64_t index = rest % result.sizes[d];
           rest /= result.sizes[d];
-          const auto own = static_cast<int64_t>(d) - (result.rank() - meta.rank());
+          const auto own = static_cast<int64_t>(d) - (static_cast<int64_t>(rank) - meta.rank());
           if (own >= 0 && meta.sizes[static_cast<size_t>(own)] != 1)
             total += index * meta.strides[static_cast<size_t>(own)];
         }
@@ -100,7 +110,7 @@ class Reader {
     c.out_w = result.sizes.back(), c.out_h = spatial == 2 ? result.sizes[result.sizes.size() - 2] : 1;
     const int64_t filters = weight.sizes[0];
     s.m = filters / groups, s.n = c.out_h * c.out_w, s.k = c.channels * c.kernel_h * c.kernel_w;
-    if (s.m * s.n * s.k < 512) return false;
+    if (!small_ && s.m * s.n * s.k < 512) return false;
     s.a_row = s.k, s.a_column = 1, s.c_row = s.n;
     s.a_batch.clear(), s.b_batch.clear(), s.c_batch.clear();
     for (int64_t i = 0; i < batch; ++i) {
@@ -128,12 +138,13 @@ class Reader {
 
   const Graph& g_;
   const ValueMetas& m_;
+  const bool small_;
 };
 
 }  // namespace
 
-bool AsProduct(const Graph& graph, const ValueMetas& metas, NodeId id, ProductNode* out) {
-  return Reader(graph, metas).AsProduct(id, out);
+bool AsProduct(const Graph& graph, const ValueMetas& metas, NodeId id, bool small, ProductNode* out) {
+  return Reader(graph, metas, small).AsProduct(id, out);
 }
 
 }  // namespace thirdbook

@@ -19,6 +19,7 @@ struct ProductNode {
   int groups = 1;
 };
 
-bool AsProduct(const Graph& graph, const ValueMetas& metas, NodeId id, ProductNode* out);
+// `small`: products of any size, and of vectors, too.
+bool AsProduct(const Graph& graph, const ValueMetas& metas, NodeId id, bool small, ProductNode* out);
 
 }  // namespace thirdbook

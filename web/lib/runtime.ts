@@ -1,12 +1,23 @@
-// Runs files that thirdbook.export() wrote, without Python.
+// thirdbook/runtime: runs files that thirdbook.export() wrote, without Python.
 //
-// In: the bytes of a file (docs/export-format.md) and the Embind module that the build makes. Out: outputs as typed arrays, and the
-// ledger's rows as data. Errors: ExportFileError for a file that is damaged, truncated or too new; Error from the runtime for inputs
-// that do not fit. Invariant: no DOM; nothing is kept but the graph, which dispose() frees.
+// In: the bytes of a file, and inputs as typed arrays. Out: outputs as typed arrays, and the ledger's rows as data. Errors:
+// ExportFileError from load() for a file that is damaged, truncated or too new; Error from run() for inputs that do not fit.
+// Invariant: no DOM; a run changes nothing but what it returns; dispose() frees the graph, as does the garbage collector in its own time.
 
-export class ExportFileError extends Error {
-  readonly code = "export-file";
-}
+import {
+  ExportFileError,
+  kArrays,
+  readExportFile,
+  type ExportFile,
+  type ExportHeader,
+  type ExportInput,
+} from "./export_file.js";
+import type { ExportedGraph, RuntimeModule } from "./thirdbook_runtime.mjs";
+import type { GpuEntry } from "./webgpu/device.js";
+import type { GpuGraph, GpuWork } from "./webgpu/exported.js";
+
+export type { GpuWork } from "./webgpu/exported.js";
+export { ExportFileError, type DType, type ExportHeader, type ExportInput } from "./export_file.js";
 
 /** A tensor: `data` is the typed array of its dtype (bool and uint8 Uint8Array, int64 BigInt64Array), row-major. */
 export interface TensorValue {
@@ -15,114 +26,159 @@ export interface TensorValue {
   data: ArrayBufferView;
 }
 
-interface ExportedGraph {
-  run(inputs: unknown[]): TensorValue[];
-  text(): string;
-  delete(): void;
-}
-export interface RuntimeModule {
-  version(): string;
-  load(bytes: Uint8Array): ExportedGraph;
-}
-
-interface HeaderInput {
-  name: string;
-  kind: "argument" | "state";
-  dtype?: string;
-  shape?: number[];
-  number?: "int" | "float" | "bool";
-  offset?: number;
-  bytes?: number;
-  value?: number;
-}
-interface Header {
-  inputs: HeaderInput[];
-  outputs: { dtype: string; shape: number[]; sources: string[] }[];
-  ledger: unknown[];
+export interface RunResult {
+  /** In the order of `header.outputs`. */
+  outputs: TensorValue[];
+  /** The ledger: what plain Python would do besides, for a host that keeps state. */
+  effects: unknown[];
+  /** Where it ran. */
+  device: Device;
+  /** On the GPU: what was done there. */
+  gpu?: GpuWork;
+  /** Why it ran on wasm although the GPU was asked for. */
+  fault?: string;
 }
 
-const kMagic = "TBEXPORT";
-const kVersion = 1;
-const kHead = 20;
+export type Device = "wasm" | "webgpu";
 
-const kArrays: Record<string, new (buffer: ArrayBuffer) => ArrayBufferView> = {
-  bool: Uint8Array,
-  uint8: Uint8Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  float32: Float32Array,
-  float64: Float64Array,
-};
+export interface LoadOptions {
+  /** "wasm" (the default), or "webgpu": on the GPU, and on wasm whenever that fails. */
+  device?: Device;
+  /** A host's WebGPU where it is not navigator.gpu, such as that of the npm package webgpu in Node. */
+  gpu?: GpuEntry;
+  /** Where thirdbook_runtime.wasm is, for pages whose bundler puts it elsewhere than beside its module. */
+  wasmURL?: string | URL;
+}
 
-/** An exported call, ready to run. Arguments are given by source name, such as "L['x']". */
+/** An exported call, ready to run. */
 export class LoadedGraph {
-  readonly #graph: ExportedGraph;
-  readonly #header: Header;
-  readonly #data: Uint8Array;
+  static readonly #forgotten = new FinalizationRegistry<ExportedGraph>((graph) => graph.delete());
 
-  constructor(graph: ExportedGraph, header: Header, data: Uint8Array) {
+  /** What the file says of itself: inputs, outputs and where the world holds them, ledger. */
+  readonly header: ExportHeader;
+  /** By input: what the file holds, undefined for an argument. */
+  readonly #state: (TensorValue | number | undefined)[];
+  readonly #options: LoadOptions;
+  #graph: ExportedGraph | undefined;
+  #gpu: Promise<GpuGraph> | undefined;
+
+  /** @internal */
+  constructor(graph: ExportedGraph, { header, data }: ExportFile, options: LoadOptions) {
+    this.#options = options;
+    this.header = header;
+    this.#state = header.inputs.map((input) => {
+      if (input.kind === "argument") return undefined;
+      if ("number" in input) return Number(input.value);
+      const { dtype, shape, offset, bytes } = input;
+      return { dtype, shape, data: new kArrays[dtype](data.slice(offset, offset + bytes).buffer) };
+    });
     this.#graph = graph;
-    this.#header = header;
-    this.#data = data;
+    LoadedGraph.#forgotten.register(this, graph, this);
   }
 
-  /** Names of the inputs that run() wants. */
+  /** Names of the inputs that run() wants, such as "L['x']". */
   get argumentNames(): string[] {
-    return this.#header.inputs.filter((input) => input.kind === "argument").map((input) => input.name);
+    return this.header.inputs.filter(({ kind }) => kind === "argument").map(({ name }) => name);
   }
 
   /** The graph as text. */
   get text(): string {
-    return this.#graph.text();
+    return this.#loaded().text();
   }
 
-  /** Outputs in the graph's order, and the rows of the ledger that a host which keeps state applies. */
-  run(args: Record<string, TensorValue | number>): { outputs: TensorValue[]; effects: unknown[] } {
-    const inputs = this.#header.inputs.map((input) => {
-      if (input.kind === "argument") {
-        const given = args[input.name];
-        if (given === undefined) throw new Error(`input ${input.name} is missing`);
-        return given;
-      }
-      if (input.number !== undefined) return Number(input.value);
-      const array = kArrays[input.dtype ?? ""];
-      if (array === undefined) throw new ExportFileError(`the file names an unknown dtype ${input.dtype}`);
-      const start = input.offset ?? 0;
-      return {
-        shape: input.shape ?? [],
-        data: new array(this.#data.slice(start, start + (input.bytes ?? 0)).buffer),
-      };
-    });
-    return { outputs: this.#graph.run(inputs), effects: this.#header.ledger };
+  /** Takes the arguments by name. On the GPU or on wasm, the result is the same within float32's rounding. */
+  async run(args: Readonly<Record<string, TensorValue | number>> = {}): Promise<RunResult> {
+    const graph = this.#loaded();
+    const inputs = this.#inputs(args);
+    const effects = this.header.ledger;
+    if (this.#options.device !== "webgpu") return { outputs: graph.run(inputs), effects, device: "wasm" };
+    try {
+      this.#gpu ??= import("./webgpu/exported.js").then(
+        ({ GpuGraph }) => new GpuGraph(graph, this.#options.gpu),
+      );
+      const { outputs, gpu } = await (await this.#gpu).run(inputs);
+      return { outputs, effects, device: "webgpu", gpu };
+    } catch (error) {
+      // Nothing has been changed. What is wrong with the inputs, wasm says as well.
+      const fault = error instanceof Error ? error.message : String(error);
+      return { outputs: this.#loaded().run(inputs), effects, device: "wasm", fault };
+    }
   }
 
+  /** Frees the graph; a second call does nothing. */
   dispose(): void {
-    this.#graph.delete();
+    LoadedGraph.#forgotten.unregister(this);
+    void this.#gpu?.then((gpu) => gpu.dispose());
+    this.#gpu = undefined;
+    this.#graph?.delete();
+    this.#graph = undefined;
+  }
+
+  #loaded(): ExportedGraph {
+    if (this.#graph === undefined) throw new Error("this graph was disposed");
+    return this.#graph;
+  }
+
+  #inputs(args: Readonly<Record<string, TensorValue | number>>): (TensorValue | number)[] {
+    return this.header.inputs.map((input, index) => this.#state[index] ?? argument(input, args[input.name]));
   }
 }
 
-/** Reads a file's parts; the graph itself is checked by the runtime. */
-export function load(bytes: Uint8Array, runtime: RuntimeModule): LoadedGraph {
-  if (bytes.length < kHead || new TextDecoder().decode(bytes.subarray(0, 8)) !== kMagic)
-    throw new ExportFileError("this is no file of thirdbook.export()");
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const version = view.getUint32(8, true);
-  if (version > kVersion)
-    throw new ExportFileError(`the file has version ${version}, this runtime reads up to ${kVersion}`);
-  const graphStart = kHead + view.getUint32(12, true);
-  const dataStart = graphStart + view.getUint32(16, true);
-  if (dataStart > bytes.length) throw new ExportFileError("the file is truncated");
-  let header: Header;
-  try {
-    header = JSON.parse(new TextDecoder().decode(bytes.subarray(kHead, graphStart))) as Header;
-  } catch {
-    throw new ExportFileError("the file's header is damaged");
+/** The checks that need no graph; dtype and size in bytes are compared by the core. */
+function argument(input: ExportInput, value: TensorValue | number | undefined): TensorValue | number {
+  if (value === undefined) throw new Error(`input ${input.name} is missing`);
+  if ("number" in input) {
+    if (typeof value !== "number") throw new Error(`input ${input.name} is a number`);
+    return value;
   }
-  let graph: ExportedGraph;
+  if (typeof value === "number") throw new Error(`input ${input.name} is a tensor, not a number`);
+  const { shape, data } = value as Partial<TensorValue>;
+  if (!Array.isArray(shape) || !shape.every((size) => Number.isSafeInteger(size) && size >= 0))
+    throw new Error(`input ${input.name} has no usable shape`);
+  if (!ArrayBuffer.isView(data)) throw new Error(`input ${input.name} has no typed array as data`);
+  return value;
+}
+
+const modules = new Map<string, Promise<RuntimeModule>>();
+
+function runtime(wasmURL = ""): Promise<RuntimeModule> {
+  let module = modules.get(wasmURL);
+  if (module === undefined) {
+    const options = wasmURL === "" ? {} : { locateFile: () => wasmURL };
+    module = import("./thirdbook_runtime.mjs").then(({ default: create }) => create(options));
+    modules.set(wasmURL, module);
+    module.catch(() => modules.delete(wasmURL)); // a later call may have a network
+  }
+  return module;
+}
+
+/** Reads a file; the graph itself is checked by the core. */
+export async function load(file: Uint8Array | ArrayBuffer, options: LoadOptions = {}): Promise<LoadedGraph> {
+  const parts = readExportFile(file instanceof Uint8Array ? file : new Uint8Array(file));
+  const module = await runtime(options.wasmURL?.toString());
+  let loaded: ExportedGraph;
   try {
-    graph = runtime.load(bytes.subarray(graphStart, dataStart));
+    loaded = module.load(parts.graph);
   } catch (error) {
     throw new ExportFileError(error instanceof Error ? error.message : String(error));
   }
-  return new LoadedGraph(graph, header, bytes.slice(dataStart));
+  const problem = mismatch(parts.header, loaded);
+  if (problem !== undefined) {
+    loaded.delete();
+    throw new ExportFileError(`the file's header does not fit its graph: ${problem}`);
+  }
+  return new LoadedGraph(loaded, parts, options);
+}
+
+function mismatch(header: ExportHeader, graph: ExportedGraph): string | undefined {
+  const inputs = graph.inputs();
+  if (inputs.length !== header.inputs.length) return `${inputs.length} inputs`;
+  if (graph.outputCount() !== header.outputs.length) return `${graph.outputCount()} outputs`;
+  const odd = header.inputs.find((input, index) => {
+    const own = inputs[index];
+    return (
+      own === undefined || own.number !== "number" in input || ("dtype" in input && input.dtype !== own.dtype)
+    );
+  });
+  return odd && `input ${odd.name}`;
 }

@@ -1,6 +1,6 @@
 // Every snippet and every link of README.md and docs/ is tried; tables agree with the source.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeProject, runVitest, type FreshProject } from "../packed.js";
@@ -50,6 +50,18 @@ describe("snippets", () => {
     const { status, stdout } = node("page.mjs");
     expect(stdout).toMatch(/^tensor\(\[2\., 2\.\]\)\n\{/);
     expect(status).toBe(0);
+  });
+
+  test("docs/runtime.md: an exported graph", () => {
+    copyFileSync("tests/web/fixtures/scale.tbexport", join(project.folder, "model.tbexport"));
+    writeFileSync(
+      join(project.folder, "exported.mjs"),
+      `import { readFileSync } from "node:fs";
+globalThis.fetch = async (name) => new Response(readFileSync(name));
+${snippets("docs/runtime.md", "ts")[0]}console.log(outputs[0].data[0].toFixed(3), effects[0].operation);
+`,
+    );
+    expect(node("exported.mjs")).toMatchObject({ status: 0, stdout: "2.964 setattr calls\n" });
   });
 
   test("docs/tests.md: configuration and test", () => {

@@ -50,6 +50,21 @@ console.log(thirdbook.report().counters.compilations);
     expect(node("use.mjs")).toMatchObject({ status: 0, stdout: `${kDay16Output}1\n`, stderr: "" });
   });
 
+  test("runs an exported graph without Python", () => {
+    copyFileSync("tests/web/fixtures/scale.tbexport", join(project.folder, "scale.tbexport"));
+    writeFileSync(
+      join(project.folder, "run.mjs"),
+      `import { readFileSync } from "node:fs";
+import { load } from "thirdbook/runtime";
+const graph = await load(readFileSync("scale.tbexport"));
+const x = { dtype: "float32", shape: [3], data: new Float32Array([-1, -0.5, -1 / 3]) };
+const { outputs, effects } = await graph.run({ "L['x']": x });
+console.log(outputs[0].data[0], effects.length);
+`,
+    );
+    expect(node("run.mjs")).toMatchObject({ status: 0, stdout: "0 1\n", stderr: "" });
+  });
+
   test("has the command line", () => {
     copyFileSync("examples/day16.py", join(project.folder, "day16.py"));
     expect(node("node_modules/thirdbook/web/cli/main.mjs", "run", "day16.py")).toMatchObject({
@@ -63,11 +78,14 @@ console.log(thirdbook.report().counters.compilations);
       join(project.folder, "use.ts"),
       `import { install, lockEntry, doctor, ThirdbookError, type Report } from "thirdbook";
 import { serve } from "thirdbook/worker";
+import { load, type LoadedGraph, type TensorValue } from "thirdbook/runtime";
 import { mount } from "thirdbook/view";
 import { test, expectTypeOf } from "./vitest_types.js";
 export const report: Report = { schema: 1, version: "", compilations: [], counters: { frames: 0, compilations: 0, graphs: 0, breaks: 0, recompiles: 0, cacheHits: 0, replays: 0, fallbacks: 0 } };
 export const view = (element: HTMLElement) => mount(element, report);
 export const code = (error: ThirdbookError): "timeout" | string => error.code;
+export const graph: Promise<LoadedGraph> = load(new Uint8Array(0), { wasmURL: "runtime.wasm" });
+export const tensor = (value: TensorValue): number[] => value.shape;
 export { install, lockEntry, doctor, serve, test, expectTypeOf };
 // @ts-expect-error a number is no wheel address
 void install(null as never, { wheelURL: 1 });

@@ -1,0 +1,54 @@
+// What core/kernel/device_plan.h hands over: the steps of one graph for one set of input sizes, as data.
+
+import type { DType } from "../export_file.js";
+
+export interface Slot {
+  kind: "input" | "constant" | "temporary";
+  /** Of an input: its number. */
+  index?: number;
+  dtype: DType;
+  elements: number;
+  /** The steps that use it; -1: none. */
+  first: number;
+  last: number;
+}
+
+export interface Dispatch {
+  kind: "dispatch";
+  name: string;
+  shader: number;
+  /** Bound from 1 on; binding 0 is the uniform with `cells`. */
+  slots: number[];
+  cells: number[];
+  groups: [number, number, number];
+  /** Of a batched product: where its matrices start; bound after the slots. */
+  offsets?: number[];
+}
+
+export type Step =
+  | Dispatch
+  | { kind: "copy"; from: number; to: number }
+  | { kind: "host"; name: string; reads: number[]; writes: number[] };
+
+export interface Output {
+  slot: number;
+  dtype: DType;
+  shape: number[];
+  strides: number[];
+  offset: number;
+}
+
+export interface Plan {
+  slots: Slot[];
+  shaders: { code: string }[];
+  steps: Step[];
+  outputs: Output[];
+}
+
+/** What the core computes for a plan while it runs. */
+export interface PlanHost {
+  /** The elements of a constant, as the CPU has them. */
+  constant(slot: number): Uint8Array;
+  /** The elements that a host step writes, from those that it reads. */
+  runHostStep(step: number, reads: Uint8Array[]): Uint8Array[];
+}
