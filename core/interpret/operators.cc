@@ -86,6 +86,23 @@ PyTypeObject* NumberResult(int code, PyTypeObject* a, PyTypeObject* b) {
 
 }  // namespace
 
+// The type of a ** b: a power of a negative number may be complex, one with a negative exponent may be a float. (nullptr:
+// depends on the values.)
+bool Trace::PowerResult(Var a, Var b, PyTypeObject** type) {
+  if (!IsNumber(a->type) || !IsNumber(b->type)) return true;
+  const bool positive_base = a->kind == VariableKind::kConst && PyFloat_AsDouble(a->value.get()) > 0;
+  PyErr_Clear();  // an int beyond all floats
+  if (a->type == &PyFloat_Type ? b->type != &PyFloat_Type || positive_base
+                               : b->type == &PyFloat_Type && positive_base) {
+    *type = &PyFloat_Type;
+  } else if (a->type != &PyFloat_Type && b->type == &PyLong_Type && b->value) {
+    const int natural = Truth(Compare(Py_GE, b, ConstSteal(PyLong_FromLong(0))));
+    if (natural < 0) return false;
+    if (natural == 1) *type = &PyLong_Type;
+  }
+  return true;
+}
+
 Var Trace::ScalarBinary(int code, Var a, Var b) {
   if (a->kind == VariableKind::kConst && b->kind == VariableKind::kConst) {
     return ConstSteal(RealBinary(code, a->value.get(), b->value.get()));
@@ -95,10 +112,7 @@ Var Trace::ScalarBinary(int code, Var a, Var b) {
       ((code == 0 && b->type == &PyUnicode_Type) || (code == 5 && b->type == &PyLong_Type))) {
     type = &PyUnicode_Type;
   }
-  if (type == nullptr && a->value && b->value && code == 8 && a->type == &PyFloat_Type &&
-      b->kind == VariableKind::kConst && b->type == &PyLong_Type) {
-    type = &PyFloat_Type;
-  }
+  if (code == 8 && !PowerResult(a, b, &type)) return nullptr;
   if (type == nullptr) {
     PyObject* x = ConstValue(a);
     PyObject* y = x != nullptr ? ConstValue(b) : nullptr;

@@ -36,6 +36,11 @@ class TraceResolver : public OperandResolver {
     }
     return false;
   }
+  PyObject* Known(PyObject* object) override {
+    if (!IsProxy(object)) return object;
+    Var v = trace_.Look(ProxyVariable(object));
+    return v->kind == VariableKind::kScalar ? trace_.ConstValue(v) : object;
+  }
   OperandHandle WeakConstant(PyObject* number) override {
     Tensor t = PyBool_Check(number)   ? Tensor::WeakBool(number == Py_True)
                : PyLong_Check(number) ? Tensor::WeakInt(PyLong_AsLongLong(number))

@@ -264,6 +264,7 @@ class Trace {
   Var CallBuiltin(Var callable, PyObject* function, std::vector<Var> args, PyObject* kwnames, bool* handled);
   Var ContainerMethod(PyObject* descriptor, PyObject* name, const std::vector<Var>& args, PyObject* kwnames);
   Var CallUser(Var callable, const std::vector<Var>& args, PyObject* kwnames);
+  bool PowerResult(Var a, Var b, PyTypeObject** type);
   Var ScalarBinary(int code, Var a, Var b);
   Var ScalarResult(Source source, const std::vector<Var>& operands, PyObject* value_stolen,
                    PyTypeObject* type);

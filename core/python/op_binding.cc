@@ -426,8 +426,10 @@ bool BindOp(const OpFunctionObject* function, PyObject* const* args, Py_ssize_t 
       continue;
     }
     Attr attr;
-    if (!ConvertAttr(parameter, object, &attr))
-      return PyErr_Occurred() ? false : WrongType(function, parameter, i, object);
+    PyObject* known = resolver.Known(object);
+    if (known == nullptr) return false;
+    if (!ConvertAttr(parameter, known, &attr))
+      return PyErr_Occurred() ? false : WrongType(function, parameter, i, known);
     out->attrs.push_back(std::move(attr));
   }
   return true;

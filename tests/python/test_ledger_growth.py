@@ -22,6 +22,30 @@ class GrowingState(ProgramCase):
         compiles=1,
         expect="m.calls == 1000",
     )
+    powers_of_a_step = Program(
+        """
+        class Optimiser:
+            def __init__(self): self.t, self.m = 0, torch.zeros(4)
+            def step(self, g):
+                self.t += 1
+                self.m = 0.9 * self.m + 0.1 * g
+                return self.m / (1 - 0.9 ** self.t) * (0.5 ** (self.t // 3)) + 2 ** self.t % 7
+        o = Optimiser()
+        def fn(x): return o.step(x), self_power(o.t), o.t ** 2
+        def self_power(t): return (t + 0.5) ** t if t < 4000 else 0
+        """,
+        steps=60,
+        compiles=1,
+    )
+    power_with_an_exponent_that_turns_negative = Program(
+        """
+        def fn(x, n): return x, 3 ** n, (n + 0.5) ** n, 2.0 ** n, n ** -1, True ** n
+        """,
+        call="fn(x, 3 - i)",
+        steps=(3, 2, 3),
+        raises=ZeroDivisionError,
+        breaks=None,
+    )
     global_and_cell_counters = Program(
         """
         n = 0

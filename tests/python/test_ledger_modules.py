@@ -25,6 +25,21 @@ class Modules(ProgramCase):
         expect="log == [1, 2, 3, 4]",
         compiles=1,
     )
+    numbers_of_modules_as_parameters_of_ops = Program(
+        """
+        class Block(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm = torch.nn.LayerNorm(4, eps=1e-3)
+                self.drop, self.slope = torch.nn.Dropout(0.0), 0.25
+            def forward(self, x):
+                x = (self.norm(x) * 64).round() + torch.nn.functional.leaky_relu(x, self.slope)
+                return self.drop(x.clamp(-self.slope, 1 + self.slope).sum(self.axis, keepdim=self.keep))
+        fn = Block()
+        fn.axis, fn.keep = 0, True
+        """,
+        steps=(2, "fn.norm.eps = 0.5; fn.slope = 3", 2, "fn.axis, fn.keep = -1, False", 2),
+    )
     buffer_written_in_place_and_replaced = Program(
         """
         class Running(torch.nn.Module):
