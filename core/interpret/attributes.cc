@@ -152,7 +152,8 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
       !PyType_HasFeature(reinterpret_cast<PyDescrObject*>(descriptor)->d_type, Py_TPFLAGS_HEAPTYPE) &&
       object->kind != VariableKind::kObject) {
     return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of '" + type->tp_name +
-                 "' is kept by the interpreter");
+                     "' is kept by the interpreter",
+                 BreakKind::kKeptByPython);
   }
   if (kind == &PyMemberDescr_Type && object != nullptr) {
     bool deleted;
@@ -165,7 +166,8 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     }
     if (!value) {
       if (object->kind == VariableKind::kObject && !deleted) {
-        return Break("a slot that holds nothing is read", PyUnicode_AsUTF8(name));
+        return Break(std::string("the slot '") + PyUnicode_AsUTF8(name) + "' holds nothing",
+                     BreakKind::kKeptByPython);
       }
       return RaiseNew(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" +
                                                 PyUnicode_AsUTF8(name) + "'");
@@ -236,7 +238,7 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     }
     return Break(
         std::string("attribute '") + text + "' of '" + type->tp_name + "' is kept by the interpreter",
-        "the tracer has no model of this attribute");
+        BreakKind::kKeptByPython);
   }
   if (kind->tp_descr_get == nullptr) return Fixed(descriptor);
   if (strcmp(kind->tp_name, "_collections._tuplegetter") == 0 && object != nullptr) {
@@ -259,8 +261,7 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     return Call(Fixed(getter), {d, instance, Fixed(reinterpret_cast<PyObject*>(type))});
   }
   return Break(std::string("descriptor of type ") + kind->tp_name + " on '" + type->tp_name + "." +
-                   PyUnicode_AsUTF8(name) + "'",
-               "the tracer has no model of this descriptor");
+               PyUnicode_AsUTF8(name) + "'");
 }
 
 // A plain class attribute as a value that may change between calls.
@@ -293,7 +294,8 @@ bool Trace::InstanceLookup(Var o, PyObject* name, bool guard_absence, Var* out) 
     auto known = known_.find(dict);
     if (known != known_.end() && known->second->dict_of == nullptr) {
       if (known->second->shadow || !known->second->delta.empty()) {
-        Break("the __dict__ of an object was changed as a dict before its attributes are used");
+        Break("the __dict__ of an object was changed as a dict before its attributes are used",
+              BreakKind::kClassChanged);
         return false;
       }
       known->second->dict_of = o;
@@ -350,7 +352,8 @@ Var Trace::ObjectDict(Var object) {
       Var v = Look(Lazy(dict, sources_.Intern(std::move(s))));
       if (v->dict_of == nullptr) {
         if (v->shadow || !v->delta.empty())
-          return Break("the __dict__ of an object was changed as a dict before its attributes are used");
+          return Break("the __dict__ of an object was changed as a dict before its attributes are used",
+                       BreakKind::kClassChanged);
         v->dict_of = object;
       }
       return v;
@@ -392,7 +395,8 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
     bool deleted = false;
     if (it != known_.end()) class_write = it->second->FindAttribute(name, &deleted);
     if (deleted)
-      return Break("a class attribute that was deleted in this call is looked up through an instance");
+      return Break("a class attribute that was deleted in this call is looked up through an instance",
+                   BreakKind::kClassChanged);
     if (it != known_.end() && class_write != nullptr) break;
     PyRef dict =
         PyRef::Steal(PyType_GetDict(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i))));
@@ -413,7 +417,8 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
     Var w = Look(class_write);
     if (w->type == &PyFunction_Type) return NewMethod(w, o);
     if (w->type->tp_descr_get != nullptr)
-      return Break("a descriptor stored on a class in this call is used through an instance");
+      return Break("a descriptor stored on a class in this call is used through an instance",
+                   BreakKind::kClassChanged);
     return w;
   }
   if (found != nullptr) {
@@ -450,7 +455,8 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
     if (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 ||
         strcmp(text, "__module__") == 0 || strcmp(text, "__mro__") == 0 || strcmp(text, "__bases__") == 0 ||
         strcmp(text, "__base__") == 0 || strcmp(text, "__doc__") == 0 || strcmp(text, "__class__") == 0) {
-      if (type_var->HasAttributeWrite(name)) return Break("a class's own attribute was written in this call");
+      if (type_var->HasAttributeWrite(name))
+        return Break("a class's own attribute was written in this call", BreakKind::kClassChanged);
       PyRef value = PyRef::Steal(PyObject_GetAttr(type_var->value.get(), name));
       if (!value) return RaiseFromPython();
       if (PyTuple_CheckExact(value.get())) {
@@ -461,8 +467,7 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
       }
       return Fixed(value.get());
     }
-    return Break(std::string("attribute '") + text + "' of class " + type->tp_name,
-                 "kept by the interpreter");
+    return Break(std::string("attribute '") + text + "' of class " + type->tp_name, BreakKind::kKeptByPython);
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
     PyTypeObject* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
@@ -473,7 +478,7 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
         w = Look(w);
         if (w->kind == VariableKind::kNew && w->type->tp_descr_get != nullptr &&
             w->type != &PyFunction_Type) {
-          return Break("a descriptor stored on a class in this call is looked up");
+          return Break("a descriptor stored on a class in this call is looked up", BreakKind::kClassChanged);
         }
         return w;
       }
@@ -499,7 +504,7 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
 Var Trace::GetAttr(Var o, PyObject* name) {
   o = Look(o);
   keep_alive_.push_back(PyRef::Borrow(name));
-  if (o->kind == VariableKind::kNull) return Break("internal: attribute of NULL");
+  if (o->kind == VariableKind::kNull) return Break("internal: attribute of NULL", BreakKind::kInternal);
   if (o->kind == VariableKind::kTensor) return TensorGetAttr(o, name);
   if (o->type == &PySuper_Type && o->kind == VariableKind::kNew)
     return SuperGetAttr(o->items[0], o->items[1], name);
@@ -536,8 +541,7 @@ Var Trace::GetAttr(Var o, PyObject* name) {
   } else if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type && HasOwnGetAttr(o->type) &&
              HasOwnGetAttr(reinterpret_cast<PyDescrObject*>(hook)->d_type) &&
              reinterpret_cast<PyDescrObject*>(hook)->d_type != &PyModule_Type) {
-    return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " + o->type->tp_name,
-                 "this built-in type has attribute access of its own");
+    return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " + o->type->tp_name);
   } else {
     v = GetAttrGeneric(o, name);
   }
@@ -555,7 +559,7 @@ Var Trace::SuperGetAttr(Var cls, Var self, PyObject* name) {
   cls = Look(cls);
   self = Look(self);
   if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get()))
-    return Break("super() of something that is not a class");
+    return Break("super() of something that is not a class", BreakKind::kPythonRaises);
   keep_alive_.push_back(PyRef::Borrow(name));
   bool self_is_class = self->kind == VariableKind::kObject && PyType_Check(self->value.get()) &&
                        PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self->value.get()),
@@ -564,7 +568,7 @@ Var Trace::SuperGetAttr(Var cls, Var self, PyObject* name) {
   PyObject* mro = start->tp_mro;
   Py_ssize_t i = 0, n = PyTuple_GET_SIZE(mro);
   while (i < n && PyTuple_GET_ITEM(mro, i) != cls->value.get()) i++;
-  if (i == n) return Break("super(type, obj): obj is not an instance of type");
+  if (i == n) return Break("super(type, obj): obj is not an instance of type", BreakKind::kPythonRaises);
   for (i++; i < n; i++) {
     PyTypeObject* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
     PyRef dict = PyRef::Steal(PyType_GetDict(base));
@@ -572,7 +576,7 @@ Var Trace::SuperGetAttr(Var cls, Var self, PyObject* name) {
     PyErr_Clear();
     auto it = known_.find(reinterpret_cast<PyObject*>(base));
     if (it != known_.end() && it->second->HasAttributeWrite(name))
-      return Break("super() finds a class attribute that was written in this call");
+      return Break("super() finds a class attribute that was written in this call", BreakKind::kClassChanged);
     if (found == nullptr) continue;
     TypeLookup(base, name, true);
     if (IsPlainData(found)) return AttributeValue(found, base, name);
@@ -595,8 +599,7 @@ bool Trace::SetAttr(Var o, PyObject* name, Var value) {
   if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type) {
     PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(hook)->d_type;
     if (HasOwnSetAttr(owner) && owner != &PyType_Type && owner != &PyModule_Type) {
-      Break(std::string("an attribute of a ") + o->type->tp_name + " is set",
-            "this built-in type has attribute access of its own");
+      Break(std::string("an attribute of a ") + o->type->tp_name + " is set");
       return false;
     }
   }
@@ -616,26 +619,24 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       NoteAttribute(o, name, value);
       return true;
     }
-    Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a tensor is set",
-          "only plain attributes of input tensors are modelled");
+    Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a tensor is set");
     return false;
   }
   if (o->kind == VariableKind::kConst || o->kind == VariableKind::kScalar) {
-    Break(std::string("attribute assignment on '") + type->tp_name + "'",
-          "built-in values have no attributes to set");
+    Break(std::string("attribute assignment on '") + type->tp_name + "'");
     return false;
   }
   if (o->kind == VariableKind::kObject && PyModule_CheckExact(o->value.get())) {
     if (PyUnicode_Compare(name, TB_NAME("__dict__")) == 0 ||
         PyUnicode_Compare(name, TB_NAME("__class__")) == 0) {
-      Break("a special attribute of a module is set");
+      Break("a special attribute of a module is set", BreakKind::kClassChanged);
       return false;
     }
     return BuiltinSetItem(Fixed(PyModule_GetDict(o->value.get())), Const(name), value);
   }
   if (o->type == &PyCell_Type) {
     if (value == nullptr) {
-      Break("a cell is emptied through cell_contents");
+      Break("a cell is emptied through cell_contents", BreakKind::kKeptByPython);
       return false;
     }
     return SetCell(o, value);
@@ -643,7 +644,8 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
   bool is_class = o->kind == VariableKind::kObject && PyType_Check(o->value.get());
   if (is_class && IsImmutableType(reinterpret_cast<PyTypeObject*>(o->value.get()))) {
     Break(std::string("attribute assignment on built-in class ") +
-          reinterpret_cast<PyTypeObject*>(o->value.get())->tp_name);
+              reinterpret_cast<PyTypeObject*>(o->value.get())->tp_name,
+          BreakKind::kClassChanged);
     return false;
   }
   PyObject* found = TypeLookup(type, name, true);
@@ -664,7 +666,7 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
     if (Py_TYPE(found) == &PyMemberDescr_Type && !is_class && o->type != &PyFunction_Type &&
         PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
       if (value == nullptr) {
-        Break("a slot is deleted");
+        Break("a slot is deleted", BreakKind::kKeptByPython);
         return false;
       }
       NoteAttribute(o, name, value);
@@ -701,24 +703,24 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       return true;
     }
     Break(std::string("assignment to '") + PyUnicode_AsUTF8(name) + "' of '" + type->tp_name + "'",
-          "kept by the interpreter");
+          BreakKind::kKeptByPython);
     return false;
   }
   // A plain attribute.
   bool has_dict = is_class || PyModule_Check(o->value ? o->value.get() : Py_None) ||
                   type->tp_dictoffset != 0 || PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT);
   if (!has_dict) {
-    Break(std::string("attribute assignment on '") + type->tp_name + "'", "its instances have no __dict__");
+    Break(std::string("attribute assignment on '") + type->tp_name + "'");
     return false;
   }
   if (is_class && (PyUnicode_ReadChar(name, 0) == '_' && PyUnicode_ReadChar(name, 1) == '_')) {
-    Break("a special attribute of a class is assigned", "it may change how operators work");
+    Break("a special attribute of a class is assigned", BreakKind::kClassChanged);
     return false;
   }
   if (is_class && value != nullptr) {
     Var looked = Look(value);
     if (looked->type->tp_descr_set != nullptr) {
-      Break("a data descriptor is stored on a class");
+      Break("a data descriptor is stored on a class", BreakKind::kClassChanged);
       return false;
     }
   }

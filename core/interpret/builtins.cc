@@ -311,7 +311,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       PyRef sys = PyRef::Steal(PyImport_ImportModule("sys"));
       auto sys_dict = sys ? known_.find(PyModule_GetDict(sys.get())) : known_.end();
       if (sys_dict != known_.end() && (sys_dict->second->shadow || !sys_dict->second->delta.empty())) {
-        return Break("print() after sys was changed in this call", "sys.stdout may be another one");
+        return Break("print() after sys was changed in this call", BreakKind::kStreams);
       }
       std::vector<Var> texts;
       for (size_t i = 0; i < n; i++) {
@@ -325,7 +325,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
         PyObject* key = PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - n));
         Var value = Look(args[i]);
         if (strcmp(PyUnicode_AsUTF8(key), "file") == 0 && !value->IsConst(Py_None) && !IsTextStream(value)) {
-          return Break("print() to a file object", "only standard streams are modelled");
+          return Break("print() to a file object", BreakKind::kStreams);
         }
         kwargs.emplace_back(PyRef::Borrow(key), value);
       }
@@ -355,7 +355,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       PyRef shadow = PyRef::Steal(ElementShadow(v));
       if (!shadow) return RaiseFromPython();
       if (v->kind == VariableKind::kNew && v->type->tp_hash == PyBaseObject_Type.tp_hash)
-        return Break("hash() of a new object", "it is made of its address");
+        return Break("hash() of a new object", BreakKind::kIdentity);
       Py_hash_t hash = PyObject_Hash(shadow.get());
       if (hash == -1 && PyErr_Occurred() != nullptr) return RaiseFromPython();
       return ConstSteal(PyLong_FromSsize_t(hash));
@@ -368,9 +368,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
     case Known::kGlobals:
       if (plain && n == 0) return current_frame()->globals;
       break;
-    case Known::kGraphBreak:
-      return Break("graph_break() is called", "the program asks for a break here",
-                   "without the call the graph goes on");
+    case Known::kGraphBreak: return Break("graph_break() is called", BreakKind::kAskedFor);
     case Known::kIsCompiling: return Bool(true);
     case Known::kIsGradEnabled: uses_global_state_ = true; return Bool(grad_);
     case Known::kSetGradEnabled: {
@@ -403,13 +401,13 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       }
       if (!made) return BreakOnError("the data do not make a tensor");
       if (!IsTensor(made.get()) || reinterpret_cast<TensorObject*>(made.get())->requires_grad) {
-        return Break("a tensor that requires gradients is made", "gradients are not part of this version");
+        return Break("a tensor that requires gradients is made", BreakKind::kGradients);
       }
       return NewTensor(graph_.AddConstant(AsTensor(made.get()), false));
     }
     case Known::kType: {
       if (!plain || n != 1)
-        return Break("a class is made with type(name, bases, dict)", "classes are made by CPython");
+        return Break("a class is made with type(name, bases, dict)", BreakKind::kClassChanged);
       Var v = Look(args[0]);
       if (v->kind == VariableKind::kTensor && v->value)
         return Fixed(reinterpret_cast<PyObject*>(Py_TYPE(v->value.get())));
@@ -470,7 +468,8 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       return v;
     }
     case Known::kSuper: {
-      if (!plain || n != 2) return Break("super() without arguments is called in an unusual place");
+      if (!plain || n != 2)
+        return Break("super() without arguments is called in an unusual place", BreakKind::kPythonRaises);
       Var v = New(&PySuper_Type);
       v->items = {args[0], args[1]};
       return v;
@@ -478,7 +477,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
     case Known::kObject:
       if (args.empty()) return New(&PyBaseObject_Type);
       break;
-    case Known::kId: return Break("id() is called", "an address is not known before the object exists");
+    case Known::kId: return Break("id() is called", BreakKind::kIdentity);
     default: break;
   }
   switch (ClassOf(o)) {
@@ -492,7 +491,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       for (Var a : args) {
         if (Look(a)->kind == VariableKind::kTensor) {
           return Break(std::string("a tensor is given to the built-in function ") + Describe(callable) + "()",
-                       "its value is needed at once", "use the tensor library's function of that name");
+                       BreakKind::kValuesNeeded);
         }
       }
       for (Var a : args) {
@@ -565,7 +564,7 @@ Var Trace::IsInstance(Var object, Var classes) {
                        : object->kind == VariableKind::kTensor                ? TensorType
                                                                               : object->type;
   if (classes->kind != VariableKind::kObject)
-    return Break("isinstance() with classes of an unusual kind", Describe(classes));
+    return Break("isinstance() with classes of an unusual kind: " + Describe(classes));
   PyObject* cls = classes->value.get();
   if (PyType_Check(cls)) {
     if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls)) != 0) return Bool(true);
@@ -596,7 +595,7 @@ Var Trace::IsInstance(Var object, Var classes) {
     }
     return Bool(false);
   }
-  return Break("isinstance() with classes of an unusual kind", Describe(classes));
+  return Break("isinstance() with classes of an unusual kind: " + Describe(classes));
 }
 
 Var Trace::IsSubclass(Var cls, Var classes) {

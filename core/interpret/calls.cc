@@ -38,7 +38,7 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
   }
   if (c->kind != VariableKind::kObject) {
     if (c->kind == VariableKind::kTensor) return CallUser(c, args, kwnames);
-    return Break(std::string("'") + c->type->tp_name + "' object is called", "it is not callable");
+    return Break(std::string("'") + c->type->tp_name + "' object is called", BreakKind::kPythonRaises);
   }
   PyObject* o = c->value.get();
   if (PyFunction_Check(o)) {
@@ -91,8 +91,7 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
     if (module_name != nullptr && PyUnicode_Check(module_name)) module = PyUnicode_AsUTF8(module_name);
     return Break(std::string("built-in function ") + (module[0] != 0 ? std::string(module) + "." : "") +
                      reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name + "()",
-                 "what it reads or changes is not known to the tracer",
-                 "call it outside of the compiled function, or accept the break");
+                 BreakKind::kUnknownEffect);
   }
   return CallUser(c, args, kwnames);
 }
@@ -114,8 +113,7 @@ Var Trace::CallUser(Var c, const std::vector<Var>& args, PyObject* kwnames) {
   bool python = m->type == &PyMethod_Type && m->kind == VariableKind::kNew &&
                 Look(m->items[0])->type == &PyFunction_Type;
   if (!python) {
-    return Break(std::string("'") + c->type->tp_name + "' object is called",
-                 "the tracer has no model of this callable");
+    return Break(std::string("'") + c->type->tp_name + "' object is called");
   }
   return Call(method, args, kwnames);
 }
@@ -147,8 +145,7 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
          kwonly = static_cast<size_t>(code->co_kwonlyargcount);
   size_t positional = PositionalCount(args, kwnames);
   auto refuse = [&] {
-    t.Break("the arguments do not fit " + FunctionName(code) + "()",
-            "CPython raises a TypeError for this call");
+    t.Break("the arguments do not fit " + FunctionName(code) + "()", BreakKind::kPythonRaises);
     return false;
   };
   for (size_t i = 0; i < std::min(positional, argcount); i++) frame->locals[i] = args[i];
@@ -186,7 +183,7 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
     bool written = f->HasAttributeWrite(PyRef::Steal(PyUnicode_InternFromString("__defaults__")).get()) ||
                    f->HasAttributeWrite(PyRef::Steal(PyUnicode_InternFromString("__kwdefaults__")).get());
     if (written) {
-      t.Break("a function whose defaults were changed in this call is called");
+      t.Break("a function whose defaults were changed in this call is called", BreakKind::kClassChanged);
       return false;
     }
   }
@@ -277,14 +274,14 @@ Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kw
           ? f->function->code
           : reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(f->value.get())->func_code);
   if ((code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)) != 0) {
-    return Break("coroutine function " + FunctionName(code) + "() is called", "coroutines run as they are");
+    return Break("coroutine function " + FunctionName(code) + "() is called", BreakKind::kCoroutine);
   }
   if ((code->co_flags & (CO_OPTIMIZED | CO_NEWLOCALS)) != (CO_OPTIMIZED | CO_NEWLOCALS)) {
     return Break("function " + FunctionName(code) + "() keeps its locals in a dict");
   }
   if (depth_ >= kMaxInlineDepth) {
     return Break("calls are nested more than " + std::to_string(kMaxInlineDepth) + " deep",
-                 "deep recursion is left to CPython");
+                 BreakKind::kLimit);
   }
   if ((code->co_flags & CO_GENERATOR) != 0) {
     auto frame = std::make_unique<SymbolicFrame>();
@@ -327,7 +324,7 @@ Var Trace::CallMethod(Var object, const char* name, const std::vector<Var>& args
   Var method = LookupSpecial(object, name);
   if (method == nullptr) {
     if (failure_ == Failure::kNone)
-      Break(std::string("'") + Look(object)->type->tp_name + "' has no " + name);
+      Break(std::string("'") + Look(object)->type->tp_name + "' has no " + name, BreakKind::kPythonRaises);
     return nullptr;
   }
   return Call(method, args);
@@ -339,8 +336,9 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
   PyObject* name = reinterpret_cast<PyDescrObject*>(descriptor)->d_name;
   const char* text = PyUnicode_AsUTF8(name);
   if (args.empty())
-    return Break(std::string("method '") + text + "' of '" + owner->tp_name +
-                 "' is called without its instance");
+    return Break(
+        std::string("method '") + text + "' of '" + owner->tp_name + "' is called without its instance",
+        BreakKind::kPythonRaises);
   Var self = Look(args[0]);
   if (PyType_IsSubtype(self->type, owner) == 0) {
     return Break(std::string("method '") + text + "' of '" + owner->tp_name + "' is called on a '" +
@@ -391,8 +389,7 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     if (owner == &PyType_Type && strcmp(text, "__call__") == 0) {
       return Construct(self, std::vector<Var>(args.begin() + 1, args.end()), kwnames, true);
     }
-    return Break(std::string("method '") + text + "' of '" + owner->tp_name + "'",
-                 "the tracer has no model of it");
+    return Break(std::string("method '") + text + "' of '" + owner->tp_name + "'");
   }
   if (IsContainerType(self->type) && (IsContainerType(owner)))
     return ContainerMethod(descriptor, name, args, kwnames);
@@ -405,7 +402,8 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
       return strcmp(text, "__str__") == 0 && self->kind == VariableKind::kNew ? ExceptionText(self, false)
              : self->kind == VariableKind::kNew
                  ? ExceptionText(self, true)
-                 : Break("text of an exception object that was there before the call");
+                 : Break("text of an exception object that was there before the call",
+                         BreakKind::kKeptByPython);
     }
     if (strcmp(text, "with_traceback") == 0 && n == 2 && Look(args[1])->IsConst(Py_None)) return self;
     if (strcmp(text, "add_note") == 0 && self->kind == VariableKind::kNew && n == 2) {
@@ -419,7 +417,7 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
       Var result = CallMethod(list, "append", {args[1]});
       return result;
     }
-    return Break(std::string("method '") + text + "' of an exception");
+    return Break(std::string("method '") + text + "' of an exception", BreakKind::kKeptByPython);
   }
   if (self->type == &PyTuple_Type ||
       (PyType_IsSubtype(self->type, &PyTuple_Type) != 0 && owner == &PyTuple_Type)) {
@@ -457,7 +455,7 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
         exception = Construct(exception, {}, nullptr);
       if (exception == nullptr) return nullptr;
       if (PyType_IsSubtype(exception->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) == 0)
-        return Break("throw() of something that is no exception");
+        return Break("throw() of something that is no exception", BreakKind::kPythonRaises);
       exception->raised = true;
       Var v = SendGenerator(self, nullptr, exception);
       if (v != nullptr || failure_ != Failure::kNone) return v;
@@ -490,8 +488,7 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     Var written = StreamMethod(descriptor, text, args);
     if (written != nullptr || failure_ != Failure::kNone) return written;
   }
-  return Break(std::string("method '") + text + "' of '" + self->type->tp_name + "'",
-               "the tracer has no model of this built-in type");
+  return Break(std::string("method '") + text + "' of '" + self->type->tp_name + "'");
 }
 
 // The real function on constants; with `symbolic`, numbers and text that later calls may change stay

@@ -29,10 +29,13 @@ class TracedEntry : public CacheEntry {
     if (holds && record_->has_writes) TracerCounters().replays++;
     return holds;
   }
-  std::string FailureReason(const FrameView& frame) override {
-    if (record_->has_writes && settings_ != CurrentReplaySettings())
-      return "thirdbook.config: the replay of side effects was set otherwise";
-    return guards_->Explain(frame);
+  GuardMiss FirstMiss(const FrameView& frame) override {
+    GuardMiss miss =
+        record_->has_writes && settings_ != CurrentReplaySettings()
+            ? GuardMiss{.guard = "thirdbook.config: the replay of side effects was set otherwise"}
+            : guards_->FirstMiss(frame);
+    miss.compilation = record_->id;
+    return miss;
   }
   PyCodeObject* replacement() const override { return reinterpret_cast<PyCodeObject*>(code_.get()); }
   PyObject* Report() const override { return record_->ToDict(); }
@@ -127,8 +130,9 @@ void RaiseUnsupported(const BreakReason& reason) {
     text += "\n  at " + reason.functions[i] + " (" + reason.stack[i].file + ":" +
             std::to_string(reason.stack[i].line) + ")";
   }
-  if (!reason.explanation.empty()) text += "\n  explanation: " + reason.explanation;
-  if (!reason.hint.empty()) text += "\n  hint: " + reason.hint;
+  const BreakKindInfo& kind = Info(reason.kind);
+  text = text + "\n  explanation: " + kind.why + "\n  hint: " + kind.hint +
+         "\n  catalogue: docs/graph-breaks.md#" + kind.code;
   PyErr_SetString(UnsupportedError(), text.c_str());
 }
 
@@ -197,13 +201,17 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
   InitBuiltinTables();
   auto record = std::make_shared<CompilationRecord>(frame);
   for (const auto& entry : earlier) {
-    std::string reason = entry->FailureReason(frame);
-    if (!reason.empty()) record->trigger = reason;
+    GuardMiss miss = entry->FirstMiss(frame);
+    if (miss.guard.empty()) continue;
+    record->trigger = miss.Text();
+    record->misses.push_back(std::move(miss));
   }
   bool fullgraph = BoolOption(options, "fullgraph");
-  auto skip = [&](const std::string& reason) {
+  auto skip = [&](BreakReason why) {
     record->status = "skipped";
-    record->skip_reason = reason;
+    why.skip_frame = true;
+    why.leaves_by_exception = false;
+    record->breaks.push_back(std::move(why));
     AddRecord(record);
     return CompileOutcome::kSkip;
   };
@@ -230,11 +238,9 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
         why = BreakReason{};
         why.leaves_by_exception = true;
         why.reason = std::string("an exception leaves the function (") + raised->type->tp_name + ")";
-        why.explanation =
-            "the instruction that raises it runs as it is, so that traceback and context are CPython's";
       }
       current_trace = previous;
-      if (why.skip_frame || (break_at >= 0 && step >= break_at)) return skip(why.reason);
+      if (why.skip_frame || (break_at >= 0 && step >= break_at)) return skip(why);
       if (fullgraph && !why.leaves_by_exception) {
         RaiseUnsupported(why);
         record->status = "error";
@@ -251,7 +257,7 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       current_trace = previous;
       reason = BreakReason{};
       reason.reason = "a generator is dropped inside a try of its own";
-      reason.explanation = "its finally or with must run when it dies";
+      reason.kind = BreakKind::kFinalizer;
       break_at = undroppable;
       continue;
     }
@@ -259,7 +265,13 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     Emitter emitter(trace, placeholder.get());
     if (!emitter.Run()) {
       int step = emitter.retry_step();
-      std::string why = emitter.why();
+      BreakReason why{.reason = emitter.why()};
+      why.kind = step < 0 ? BreakKind::kCannotResume : BreakKind::kCannotRebuild;
+      if (step < 0 && trace.reached_break()) {
+        why.reason += ": " + reason.reason;
+        why.stack = reason.stack;
+        why.functions = reason.functions;
+      }
       if (trace.failure() == Failure::kFatal) {
         current_trace = previous;
         return CompileOutcome::kError;
@@ -269,16 +281,11 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       if (step < 0 || (break_at >= 0 && step >= break_at) || (break_at < 0 && step > trace.root_step()))
         return skip(why);
       if (fullgraph) {
-        reason = BreakReason{};
-        reason.reason = why;
-        RaiseUnsupported(reason);
+        RaiseUnsupported(why);
         return CompileOutcome::kError;
       }
-      reason = BreakReason{};
-      reason.leaves_by_exception = why.find("exception") != std::string::npos;
-      reason.reason = why;
-      reason.explanation =
-          "the object cannot be made again after the graph, so it is made by the real instruction";
+      why.leaves_by_exception = why.reason.find("exception") != std::string::npos;
+      reason = why;
       break_at = step;
       continue;
     }
@@ -291,7 +298,7 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       if (!graph_object) {
         PyErr_Clear();
         current_trace = previous;
-        return skip("the graph cannot be made ready to run");
+        return skip({.reason = "the graph cannot be made ready to run", .kind = BreakKind::kInternal});
       }
       PyRef callable = GraphCallable(options.config, graph_object.get());
       if (!callable) {
@@ -306,8 +313,9 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       PyRef error = PyRef::Steal(PyErr_GetRaisedException());
       PyRef text = error ? PyRef::Steal(PyObject_Str(error.get())) : PyRef();
       current_trace = previous;
-      return skip(std::string("internal: the rewritten code is refused: ") +
-                  (text ? PyUnicode_AsUTF8(text.get()) : "?"));
+      return skip({.reason = std::string("internal: the rewritten code is refused: ") +
+                             (text ? PyUnicode_AsUTF8(text.get()) : "?"),
+                   .kind = BreakKind::kInternal});
     }
     record->status = "compiled";
     record->has_writes = !trace.writes().empty();
@@ -343,7 +351,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     return CompileOutcome::kCompiled;
   }
   current_trace = previous;
-  return skip("no end after " + std::to_string(kMaxAttempts) + " attempts");
+  return skip(
+      {.reason = "no end after " + std::to_string(kMaxAttempts) + " attempts", .kind = BreakKind::kLimit});
 }
 
 }  // namespace thirdbook

@@ -40,7 +40,8 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
   static PyObject* object_init =
       PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__init__");
   if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT))
-    return Break(std::string("abstract class ") + type->tp_name + " is instantiated");
+    return Break(std::string("abstract class ") + type->tp_name + " is instantiated",
+                 BreakKind::kPythonRaises);
   if (IsEnum(type) && args.size() == 1 && kwnames == nullptr) {
     // Looking a member up by value: the table of the class, by a constant.
     static PyObject* missing_name = Name("_missing_");
@@ -83,8 +84,7 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
   } else if (maker == object_new) {
     PyObject* init = TypeLookup(type, init_name, true);
     if (init == object_init && !args.empty())
-      return Break(std::string(type->tp_name) + "() takes no arguments",
-                   "CPython raises a TypeError for this call");
+      return Break(std::string(type->tp_name) + "() takes no arguments", BreakKind::kPythonRaises);
     made = NewInstance(type);
   } else if (PyType_IsSubtype(type, exception_base) != 0 && kwnames == nullptr) {
     static const char* const kOwnFields[] = {
@@ -97,15 +97,17 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
       PyObject* real = PyDict_GetItemString(PyEval_GetBuiltins(), name);
       if (real != nullptr && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(real)) != 0) {
         return Break(std::string("an exception of class ") + type->tp_name + " is made",
-                     "its fields are kept by the interpreter");
+                     BreakKind::kKeptByPython);
       }
     }
     if (HasFinalizer(*this, type))
-      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made");
+      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made",
+                   BreakKind::kFinalizer);
     made = MakeException(reinterpret_cast<PyObject*>(type), args);
   } else if (container != nullptr && type != container) {
     if (HasFinalizer(*this, type))
-      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made");
+      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made",
+                   BreakKind::kFinalizer);
     PyRef shadow = PyRef::Steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(container)));
     if (!shadow) return RaiseFromPython();
     made = New(type);
@@ -119,8 +121,7 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
     v->items = {args.empty() ? nullptr : args[0]};
     return v;
   } else {
-    return Break(std::string("an object of type ") + type->tp_name + " is made",
-                 "the tracer has no model of this built-in type");
+    return Break(std::string("an object of type ") + type->tp_name + " is made");
   }
   if (made == nullptr) return nullptr;
   PyObject* init = TypeLookup(type, init_name, true);
@@ -139,10 +140,11 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
 // object.__new__(cls).
 Var Trace::NewInstance(PyTypeObject* type) {
   if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT))
-    return Break(std::string("abstract class ") + type->tp_name + " is instantiated");
+    return Break(std::string("abstract class ") + type->tp_name + " is instantiated",
+                 BreakKind::kPythonRaises);
   if (HasFinalizer(*this, type)) {
     return Break(std::string("an object with __del__ (") + type->tp_name + ") is made",
-                 "when it dies, its __del__ must run at the right moment");
+                 BreakKind::kFinalizer);
   }
   // C bases other than object have state of their own.
   PyTypeObject* base = type;
@@ -150,8 +152,8 @@ Var Trace::NewInstance(PyTypeObject* type) {
          !PyType_HasFeature(base, Py_TPFLAGS_IMMUTABLETYPE))
     base = base->tp_base;
   if (base != &PyBaseObject_Type)
-    return Break(std::string("an instance of ") + type->tp_name + " is made",
-                 std::string("its base ") + base->tp_name + " is a built-in type");
+    return Break(std::string("an instance of ") + type->tp_name + " is made: its base " + base->tp_name +
+                 " is a built-in type");
   return New(type);
 }
 
@@ -167,9 +169,10 @@ Var Trace::CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObj
   PyTypeObject* base = reinterpret_cast<PyTypeObject*>(self);
   Var cls = Look(args[0]);
   if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get()))
-    return Break("__new__ of something that is not a class");
+    return Break("__new__ of something that is not a class", BreakKind::kPythonRaises);
   PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls->value.get());
-  if (PyType_IsSubtype(type, base) == 0) return Break("__new__ of a class that is no subclass");
+  if (PyType_IsSubtype(type, base) == 0)
+    return Break("__new__ of a class that is no subclass", BreakKind::kPythonRaises);
   if (base == &PyBaseObject_Type) {
     static PyObject* object_init =
         PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__init__");
@@ -179,7 +182,7 @@ Var Trace::CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObj
       PyObject* maker = TypeLookup(type, new_name, true);
       PyObject* init = TypeLookup(type, init_name, true);
       if (!PyCFunction_Check(maker) || init == object_init)
-        return Break("object.__new__() with arguments", "CPython raises a TypeError for this call");
+        return Break("object.__new__() with arguments", BreakKind::kPythonRaises);
     }
     return NewInstance(type);
   }
@@ -193,7 +196,8 @@ Var Trace::CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObj
   PyTypeObject* container = BaseContainer(type);
   if (container != nullptr && container == base && container != &PyFrozenSet_Type) {
     if (HasFinalizer(*this, type))
-      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made");
+      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made",
+                   BreakKind::kFinalizer);
     PyRef shadow = PyRef::Steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(container)));
     if (!shadow) return RaiseFromPython();
     if (type == container) return NewContainer(type, shadow.release());
@@ -205,8 +209,7 @@ Var Trace::CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObj
       base == reinterpret_cast<PyTypeObject*>(PyExc_Exception)) {
     return MakeException(reinterpret_cast<PyObject*>(type), std::vector<Var>(args.begin() + 1, args.end()));
   }
-  return Break(std::string(base->tp_name) + ".__new__(" + type->tp_name + ")",
-               "the tracer has no model of this built-in type");
+  return Break(std::string(base->tp_name) + ".__new__(" + type->tp_name + ")");
 }
 
 Var Trace::ExceptionText(Var e, bool repr) {

@@ -157,8 +157,7 @@ bool Trace::EnsureShadow(Var v) {
   if (PyList_Check(o)) n = PyList_GET_SIZE(o);
   if (PyDict_Check(o)) n = PyDict_GET_SIZE(o);
   if (n > kMaxShadow) {
-    Break("a container of " + std::to_string(n) + " elements is read or reordered",
-          "the tracer would have to look at each element");
+    Break("a container of " + std::to_string(n) + " elements is read or reordered", BreakKind::kLimit);
     return false;
   }
   PyRef shadow;
@@ -196,7 +195,7 @@ bool Trace::EnsureShadow(Var v) {
       if (!IsSafeKey(PyTuple_GET_ITEM(keys.get(), i))) {
         Break(std::string("a dict with keys of type ") + Py_TYPE(PyTuple_GET_ITEM(keys.get(), i))->tp_name +
                   " is read as a whole",
-              "hashing such keys may run user code");
+              BreakKind::kUserHash);
         return false;
       }
     }
@@ -236,7 +235,7 @@ bool Trace::EnsureShadow(Var v) {
       if (!IsSafeKey(PyTuple_GET_ITEM(items.get(), i))) {
         Break(std::string("a set with elements of type ") +
                   Py_TYPE(PyTuple_GET_ITEM(items.get(), i))->tp_name + " is read",
-              "hashing such elements may run user code");
+              BreakKind::kUserHash);
         return false;
       }
     }
@@ -326,7 +325,7 @@ bool Trace::DictOfShadow(Var view) {
                          : PyRef::Steal(PyObject_GenericGetDict(o->value.get(), nullptr)).get();
     if (real == nullptr || PyType_Check(o->value.get())) {
       PyErr_Clear();
-      Break("the __dict__ of a class is read as a whole");
+      Break("the __dict__ of a class is read as a whole", BreakKind::kClassChanged);
       return false;
     }
     Source s{SourceKind::kAttribute, 2};
@@ -452,8 +451,7 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   }
   if (base == &PySet_Type && self->kind == VariableKind::kObject &&
       IsOneOf(text, {"intersection_update", "symmetric_difference_update", "__iand__", "__ixor__", "pop"})) {
-    return Break(std::string("set.") + text + "() of a set that was there before",
-                 "its order afterwards depends on the set's history");
+    return Break(std::string("set.") + text + "() of a set that was there before", BreakKind::kSetOrder);
   }
   if (Mutates(base, text)) {
     bool bounded = base == DequeType() && self->value && IsBounded(self->value.get());
@@ -512,15 +510,13 @@ Var Trace::DictLookup(Var self, Var key_in) {
         Var found = ShadowGet(self, key);
         return found;
       }
-      Break("a dict is read with a key of type " + std::string(key->type->tp_name),
-            "hashing it may run user code");
+      Break("a dict is read with a key of type " + std::string(key->type->tp_name), BreakKind::kUserHash);
     }
     return nullptr;
   }
   PyRef key_holder = PyRef::Borrow(k);
   if (!IsSafeKey(k) && strcmp(Py_TYPE(Py_TYPE(k))->tp_name, "EnumType") != 0) {
-    Break("a dict is read with a key of type " + std::string(Py_TYPE(k)->tp_name),
-          "hashing it may run user code");
+    Break("a dict is read with a key of type " + std::string(Py_TYPE(k)->tp_name), BreakKind::kUserHash);
     return nullptr;
   }
   if (!self->delta.empty()) {
@@ -795,11 +791,11 @@ Var Trace::DictOfMethod(Var view, const char* text, const std::vector<Var>& args
   auto key_of = [&]() -> PyObject* {
     PyObject* key = ConstValue(args[1]);
     if (key != nullptr && !PyUnicode_Check(key))
-      Break("the __dict__ of an object is used with a key that is no text");
+      Break("the __dict__ of an object is used with a key that is no text", BreakKind::kClassChanged);
     return failure_ == Failure::kNone ? key : nullptr;
   };
   bool is_class = o->kind == VariableKind::kObject && PyType_Check(o->value.get());
-  if (is_class) return Break("the __dict__ of a class is used");
+  if (is_class) return Break("the __dict__ of a class is used", BreakKind::kClassChanged);
   if (kwnames == nullptr && n >= 2 &&
       IsOneOf(text,
               {"__getitem__", "get", "__contains__", "pop", "setdefault", "__setitem__", "__delitem__"})) {
@@ -840,7 +836,8 @@ Var Trace::DictOfMethod(Var view, const char* text, const std::vector<Var>& args
       Py_ssize_t position = 0;
       while (PyDict_Next(items->shadow.get(), &position, &key, &value) != 0) {
         if (!PyUnicode_Check(key))
-          return Break("the __dict__ of an object is updated with a key that is no text");
+          return Break("the __dict__ of an object is updated with a key that is no text",
+                       BreakKind::kClassChanged);
         PyObject* interned = Py_NewRef(key);
         PyUnicode_InternInPlace(&interned);
         keep_alive_.push_back(PyRef::Steal(interned));
@@ -859,7 +856,7 @@ Var Trace::DictOfMethod(Var view, const char* text, const std::vector<Var>& args
     Var snapshot = NewContainer(&PyDict_Type, copy.release());
     return CallMethod(snapshot, text, std::vector<Var>(args.begin() + 1, args.end()));
   }
-  return Break(std::string("method '") + text + "' of the __dict__ of an object");
+  return Break(std::string("method '") + text + "' of the __dict__ of an object", BreakKind::kClassChanged);
 }
 
 }  // namespace thirdbook

@@ -274,6 +274,12 @@ int GuardProgram::FirstFailure(const FrameView& frame) {
   return failed;
 }
 
+static std::string MetaText(const TensorMeta& m) {
+  std::string text = std::string(DTypeName(m.dtype)) + "[";
+  for (size_t i = 0; i < m.sizes.size(); i++) text += (i != 0 ? ", " : "") + std::to_string(m.sizes[i]);
+  return text + "]";
+}
+
 std::string GuardProgram::Text(const Guard& g) const {
   std::string text;
   if (g.kind == GuardKind::kTypeLookup) return g.text;
@@ -285,10 +291,7 @@ std::string GuardProgram::Text(const Guard& g) const {
     case GuardKind::kConstant: return text + " " + g.text;
     case GuardKind::kTruth: return (g.detail != 0 ? "" : "not ") + std::string("(") + text + ")";
     case GuardKind::kTensor: {
-      text += ": " + std::string(DTypeName(g.meta.dtype)) + "[";
-      for (size_t i = 0; i < g.meta.sizes.size(); i++)
-        text += (i != 0 ? ", " : "") + std::to_string(g.meta.sizes[i]);
-      text += "]";
+      text += ": " + MetaText(g.meta);
       if (!g.meta.IsContiguous()) text += " strided";
       return text;
     }
@@ -304,23 +307,30 @@ std::string GuardProgram::Text(const Guard& g) const {
   }
 }
 
-std::string GuardProgram::Explain(const FrameView& frame) {
+std::string GuardProgram::Wanted(const Guard& g) const {
+  switch (g.kind) {
+    case GuardKind::kType:
+    case GuardKind::kIdentity: return g.text;
+    case GuardKind::kConstant: return g.text.starts_with("== ") ? g.text.substr(3) : g.text;
+    case GuardKind::kTruth: return g.detail != 0 ? "True" : "False";
+    case GuardKind::kTensor: return MetaText(g.meta);
+    default: return "";
+  }
+}
+
+GuardMiss GuardProgram::FirstMiss(const FrameView& frame) {
   int failed = FirstFailure(frame);
-  if (failed < 0) return "";
+  if (failed < 0) return {};
   Guard& g = guards_[static_cast<size_t>(failed)];
-  std::string text = Text(g);
-  if (g.line > 0) text += " (line " + std::to_string(g.line) + ")";
+  GuardMiss miss{.guard = Text(g), .was = Wanted(g), .line = g.line};
   if (g.source.defined()) {
     frame_ = &frame;
     PyObject* now = Evaluate(g.source);
-    std::string value;
+    std::string& value = miss.now;
     if (now == nullptr) {
       value = "not there";
     } else if (IsTensor(now)) {
-      const TensorMeta& m = AsTensor(now).meta();
-      value = std::string(DTypeName(m.dtype)) + "[";
-      for (size_t i = 0; i < m.sizes.size(); i++) value += (i != 0 ? ", " : "") + std::to_string(m.sizes[i]);
-      value += "]";
+      value = MetaText(AsTensor(now).meta());
     } else if (g.kind == GuardKind::kType) {
       value = Py_TYPE(now)->tp_name;
     } else if (PyLong_CheckExact(now) || PyFloat_CheckExact(now) || PyUnicode_CheckExact(now) ||
@@ -348,8 +358,14 @@ std::string GuardProgram::Explain(const FrameView& frame) {
     }
     for (int32_t id : touched_) Py_CLEAR(values_[static_cast<size_t>(id)]);
     touched_.clear();
-    text += ", now " + value;
   }
+  return miss;
+}
+
+std::string GuardMiss::Text() const {
+  std::string text = guard;
+  if (line > 0) text += " (line " + std::to_string(line) + ")";
+  if (!now.empty()) text += ", now " + now;
   return text;
 }
 

@@ -1,8 +1,8 @@
 // Guards as a program that runs at each call: cheap, in order, without user code.
 //
-// In: the trace's guards and sources, the objects they name. Out: Check (whether all hold) and Explain (the
-// first that does not). Invariant: sources are evaluated once a check, only after the guards before them have
-// held; nothing raises.
+// In: the trace's guards and sources, the objects they name. Out: Check (whether all hold) and FirstMiss
+// (the first that does not). Invariant: sources are evaluated once a check, only after the guards before them
+// have held; nothing raises.
 #pragma once
 
 #include <string>
@@ -20,8 +20,9 @@ class GuardProgram {
   bool Check(const FrameView& frame) { return FirstFailure(frame) < 0; }
   // Index of the first guard that does not hold, -1 when all do.
   int FirstFailure(const FrameView& frame);
-  std::string Explain(const FrameView& frame);
+  GuardMiss FirstMiss(const FrameView& frame);
   std::string Text(const Guard& guard) const;
+  std::string Wanted(const Guard& guard) const;  // the value that it asks for; empty where Text says it all
   const std::vector<Guard>& guards() const { return guards_; }
   const SourceTable& sources() const { return sources_; }
   uint64_t hits(size_t guard) const { return failures_[guard]; }  // how often it was the one that failed

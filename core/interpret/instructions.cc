@@ -109,7 +109,7 @@ Var Interpreter::ClassOfFrame() {
       return t_.CellContents(f_.locals[s], f_.parts->locals[s]);
     }
   }
-  return t_.Break("super() without a class");
+  return t_.Break("super() without a class", BreakKind::kPythonRaises);
 }
 
 Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
@@ -137,7 +137,8 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
           first = t_.CellContents(first, f_.parts->locals[0]);
         if (first == nullptr)
           return t_.failure() == Failure::kNone
-                     ? (t_.Break("super() without arguments has no self"), Step::kFailed)
+                     ? (t_.Break("super() without arguments has no self", BreakKind::kPythonRaises),
+                        Step::kFailed)
                      : Step::kFailed;
         args = {cls, first};
       }
@@ -154,7 +155,7 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
       if (kwargs->kind != VariableKind::kNull) {
         kwargs = t_.Look(kwargs);
         if (!t_.IsContainer(kwargs) && kwargs->dict_of == nullptr) {
-          t_.Break("** of something that is no dict");
+          t_.Break("** of something that is no dict", BreakKind::kPythonRaises);
           return Step::kFailed;
         }
         if (!t_.EnsureShadow(kwargs)) return Step::kFailed;
@@ -164,7 +165,7 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
         PyRef holder = kwargs->shadow;
         while (PyDict_Next(holder.get(), &position, &key, &value) != 0) {
           if (!PyUnicode_CheckExact(key)) {
-            t_.Break("** of a dict with keys that are no text");
+            t_.Break("** of a dict with keys that are no text", BreakKind::kPythonRaises);
             return Step::kFailed;
           }
           Var v = t_.FromShadow(value);
@@ -210,7 +211,7 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
                                            "a type variable tuple",
                                            "a generic class",
                                            "a type alias"};
-      t_.Break(arg < 12 ? std::string(kNames[arg]) + " is made" : "an intrinsic", "left to CPython");
+      t_.Break(arg < 12 ? std::string(kNames[arg]) + " is made" : "an intrinsic");
       return Step::kFailed;
     }
     case Opcode::LOAD_BUILD_CLASS:
@@ -222,7 +223,7 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
       PyObject* lvl = from != nullptr ? t_.ConstValue(level) : nullptr;
       if (lvl == nullptr) return Step::kFailed;
       if (PyLong_AsLong(lvl) != 0) {
-        t_.Break("a relative import");
+        t_.Break("a relative import", BreakKind::kImport);
         return Step::kFailed;
       }
       PyRef name = PyRef::Borrow(NameAt(arg));
@@ -243,7 +244,7 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
       Var v = t_.GetAttr(Peek(1), NameAt(arg));
       if (v == nullptr && t_.RaisedMatches(PyExc_AttributeError)) {
         t_.ClearFailure();
-        t_.Break("a name that is imported is missing in its module", "CPython looks for a submodule");
+        t_.Break("a name that is imported is missing in its module", BreakKind::kImport);
       }
       return Push(v);
     }
@@ -259,7 +260,7 @@ Step Interpreter::Import(PyObject* name) {
   PyObject* module = PyDict_GetItemWithError(modules, name);
   if (module == nullptr || !PyModule_Check(module)) {
     t_.Break(std::string("module ") + PyUnicode_AsUTF8(name) + " is imported for the first time",
-             "importing runs its code");
+             BreakKind::kImport);
     return Step::kFailed;
   }
   return Push(t_.DictLookup(t_.Fixed(modules), t_.Const(name)));
@@ -346,8 +347,7 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
       Var iterable = Pop();
       if (!t_.Iterate(iterable, &items)) {
         if (t_.RaisedMatches(PyExc_TypeError))
-          t_.ClearFailure(),
-              t_.Break("* of something that is not iterable", "CPython raises a TypeError for it");
+          t_.ClearFailure(), t_.Break("* of something that is not iterable", BreakKind::kPythonRaises);
         return Step::kFailed;
       }
       for (Var v : items) {
@@ -375,7 +375,7 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
       Py_ssize_t position = 0;
       while (PyDict_Next(items->shadow.get(), &position, &key, &value) != 0) {
         if (i.op == Opcode::DICT_MERGE && PyDict_Contains(target.get(), key) != 0) {
-          t_.Break("a keyword argument is given twice", "CPython raises a TypeError for it");
+          t_.Break("a keyword argument is given twice", BreakKind::kPythonRaises);
           return Step::kFailed;
         }
         if (PyDict_SetItem(target.get(), key, value) != 0) return failed();
@@ -401,8 +401,7 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
         return NotUnpackable();
       }
       if (static_cast<int32_t>(items.size()) != arg) {
-        t_.Break("the number of values to unpack is not the number of targets",
-                 "CPython raises a ValueError for it");
+        t_.Break("the number of values to unpack is not the number of targets", BreakKind::kPythonRaises);
         return Step::kFailed;
       }
       for (size_t k = items.size(); k-- > 0;) Push(items[k]);
@@ -446,7 +445,7 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
 Step Interpreter::NotUnpackable() {
   if (t_.RaisedMatches(PyExc_TypeError)) {
     t_.ClearFailure();
-    t_.Break("a value that is unpacked is not iterable", "CPython raises a TypeError for it");
+    t_.Break("a value that is unpacked is not iterable", BreakKind::kPythonRaises);
   }
   return Step::kFailed;
 }
@@ -457,7 +456,7 @@ Step Interpreter::UnpackExtended(int32_t arg) {
   if (!t_.Iterate(Pop(), &items)) return NotUnpackable();
   int32_t n = static_cast<int32_t>(items.size());
   if (n < before + after) {
-    t_.Break("there are fewer values to unpack than targets", "CPython raises a ValueError for it");
+    t_.Break("there are fewer values to unpack than targets", BreakKind::kPythonRaises);
     return Step::kFailed;
   }
   for (int32_t k = n - 1; k >= n - after; k--) Push(items[static_cast<size_t>(k)]);

@@ -127,9 +127,7 @@ Var Trace::GetItem(Var object, Var key_in) {
     }
     return Break("a class is subscripted");
   }
-  if (found != nullptr)
-    return Break(std::string("'") + o->type->tp_name + "' object is subscripted",
-                 "the tracer has no model of this built-in type");
+  if (found != nullptr) return Break(std::string("'") + o->type->tp_name + "' object is subscripted");
   return RaiseNew(PyExc_TypeError, std::string("'") + o->type->tp_name + "' object is not subscriptable");
 }
 
@@ -168,8 +166,7 @@ bool Trace::SetItem(Var object, Var key, Var value) {
                                                     : "' object doesn't support item deletion"));
     return false;
   }
-  Break(std::string("an item of a '") + o->type->tp_name + "' object is set",
-        "the tracer has no model of this built-in type");
+  Break(std::string("an item of a '") + o->type->tp_name + "' object is set");
   return false;
 }
 
@@ -199,7 +196,8 @@ Var Trace::Contains(Var container, Var item) {
     return ToBool(method);
   }
   if (IsContainer(o)) return BuiltinContains(o, x);
-  if (o->kind == VariableKind::kTensor) return Break("membership in a tensor is asked");
+  if (o->kind == VariableKind::kTensor)
+    return Break("membership in a tensor is asked", BreakKind::kValuesNeeded);
   if (o->kind == VariableKind::kObject && strcmp(o->type->tp_name, "EnumType") == 0) {
     PyObject* k = x->kind == VariableKind::kObject ? x->value.get() : ConstValue(x);
     if (k == nullptr) return nullptr;
@@ -239,7 +237,8 @@ Var Trace::Length(Var v) {
   if (found != nullptr && PyFunction_Check(found)) {
     Var n = Call(NewMethod(Fixed(found), v), {});
     if (n == nullptr) return nullptr;
-    if (Look(n)->type != &PyLong_Type) return Break("__len__ gave something that is no int");
+    if (Look(n)->type != &PyLong_Type)
+      return Break("__len__ gave something that is no int", BreakKind::kPythonRaises);
     return n;
   }
   if (IsTupleLike(v)) {
@@ -324,8 +323,7 @@ Var Trace::GetIter(Var object) {
     if (item_method == nullptr)
       return RaiseNew(PyExc_TypeError, std::string("'") + v->type->tp_name + "' object is not iterable");
   }
-  return Break(std::string("a '") + v->type->tp_name + "' object is iterated",
-               "the tracer has no model of this built-in type");
+  return Break(std::string("a '") + v->type->tp_name + "' object is iterated");
 }
 
 Var Trace::Next(Var iterator) {
@@ -359,7 +357,7 @@ Var Trace::Next(Var iterator) {
   if (found == nullptr)
     return RaiseNew(PyExc_TypeError, std::string("'") + v->type->tp_name + "' object is not an iterator");
   return Break(std::string("a '") + v->type->tp_name + "' that was there before the call is moved on",
-               "its position is kept by the interpreter");
+               BreakKind::kKeptByPython);
 }
 
 bool Trace::Iterate(Var iterable, std::vector<Var>* out) {
@@ -376,7 +374,7 @@ bool Trace::Iterate(Var iterable, std::vector<Var>* out) {
     if (item == nullptr) return failure_ == Failure::kNone;
     out->push_back(item);
     if (out->size() > 100000) {
-      Break("an iterable gives more than 100,000 items");
+      Break("an iterable gives more than 100,000 items", BreakKind::kLimit);
       return false;
     }
   }
@@ -400,7 +398,7 @@ Var Trace::SendGenerator(Var generator, Var value, Var exception) {
     return RaiseNew(PyExc_TypeError, "can't send non-None value to a just-started generator");
   }
   generator->advanced = true;
-  if (depth_ >= 90) return Break("generators are nested too deep");
+  if (depth_ >= 90) return Break("generators are nested too deep", BreakKind::kLimit);
   frame->caller = current_frame();
   depth_++;
   frame_stack_.push_back(frame);

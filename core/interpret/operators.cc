@@ -356,14 +356,13 @@ Var Trace::IsSame(Var left, Var right) {
     bool small = PyLong_CheckExact(x) && PyLong_AsLong(x) >= -5 && PyLong_AsLong(x) <= 256;
     PyErr_Clear();
     if (small) return Bool(true);
-    return Break("the identity of two equal numbers or texts is asked",
-                 "whether equal values are one object depends on how they were made", "compare with ==");
+    return Break("the identity of two equal numbers or texts is asked", BreakKind::kIdentity);
   }
   if (a->kind == VariableKind::kNew && b->kind == VariableKind::kNew && a->type == &PyTuple_Type &&
       b->type == &PyTuple_Type) {
     if (a->shadow && b->shadow) return Bool(a->shadow.get() == b->shadow.get());
     if (a->items.empty() && b->items.empty()) return Bool(true);
-    return Break("the identity of two tuples is asked");
+    return Break("the identity of two tuples is asked", BreakKind::kIdentity);
   }
   if (a->kind == VariableKind::kNew && b->kind == VariableKind::kNew && a->type == &PyMethod_Type &&
       b->type == &PyMethod_Type)
@@ -500,8 +499,7 @@ Var Trace::Compare(int op, Var left, Var right) {
                                          "' not supported between instances of '" + a->type->tp_name +
                                          "' and '" + b->type->tp_name + "'");
   }
-  return Break(std::string("comparison of '") + a->type->tp_name + "' with '" + b->type->tp_name + "'",
-               "the tracer has no model of these built-in types");
+  return Break(std::string("comparison of '") + a->type->tp_name + "' with '" + b->type->tp_name + "'");
 }
 
 Var Trace::ToBool(Var v) {
@@ -586,8 +584,7 @@ Var Trace::Str(Var v) {
   PyObject* found = TypeLookup(v->type, str_name, true);
   if (found != nullptr && PyFunction_Check(found)) return Call(NewMethod(Fixed(found), v), {});
   if (found != nullptr && reinterpret_cast<PyDescrObject*>(found)->d_type != &PyBaseObject_Type) {
-    return Break(std::string("str() of a '") + v->type->tp_name + "'",
-                 "the tracer has no model of this built-in type");
+    return Break(std::string("str() of a '") + v->type->tp_name + "'");
   }
   return Repr(v);
 }
@@ -627,8 +624,7 @@ Var Trace::Repr(Var v) {
       found != nullptr && !PyFunction_Check(found)) {
     return ConstSteal(PyObject_Repr(v->value.get()));
   }
-  return Break(std::string("text of a '") + v->type->tp_name + "' object",
-               "it shows an address, or the tracer has no model of this type");
+  return Break(std::string("text of a '") + v->type->tp_name + "' object", BreakKind::kIdentity);
 }
 
 Var Trace::Format(Var v, Var spec) {

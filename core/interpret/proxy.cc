@@ -52,7 +52,8 @@ PyObject* Binary(PyObject* a, PyObject* b) {
   if (!Ready()) return nullptr;
   Nesting nesting;
   if (nesting.Deep())
-    return Give(current_trace->Break("operators of built-in types call each other without end"));
+    return Give(
+        current_trace->Break("operators of built-in types call each other without end", BreakKind::kLimit));
   Var x = Of(a), y = Of(b);
   if (x == nullptr || y == nullptr) return Give(nullptr);
   return Give(current_trace->BinaryOp(code, x, y));
@@ -74,7 +75,8 @@ PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
   if (!Ready()) return nullptr;
   Nesting nesting;
   if (nesting.Deep())
-    return Give(current_trace->Break("comparisons of built-in types call each other without end"));
+    return Give(
+        current_trace->Break("comparisons of built-in types call each other without end", BreakKind::kLimit));
   Var x = Of(a), y = Of(b);
   if (x == nullptr || y == nullptr) return Give(nullptr);
   return Give(current_trace->Compare(op, x, y));
@@ -111,8 +113,7 @@ Py_hash_t Hash(PyObject* o) {
   }
   if (v->kind == VariableKind::kObject && strcmp(Py_TYPE(v->type)->tp_name, "EnumType") == 0)
     return PyObject_Hash(v->value.get());
-  t.Break(std::string("a '") + v->type->tp_name + "' is hashed by a container",
-          "its __hash__ is user code, which the container may call again at replay");
+  t.Break(std::string("a '") + v->type->tp_name + "' is hashed by a container", BreakKind::kUserHash);
   t.FailureToPython();
   return -1;
 }

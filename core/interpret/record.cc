@@ -16,6 +16,7 @@ std::vector<std::shared_ptr<CompilationRecord>>& Records() {
   return records;
 }
 int next_id = 1;
+constexpr char kWholeFrame[] = " The whole frame runs as it is.";
 
 // Small builders of plain data; each takes over the reference it is given.
 PyObject* Text(const std::string& s) {
@@ -246,6 +247,17 @@ PyObject* CompilationRecord::ToDict() const {
   Set(d, "file", Text(file));
   Set(d, "line", Int(line));
   Set(d, "trigger", Text(trigger));
+  PyObject* miss_list = PyList_New(0);
+  for (const GuardMiss& m : misses) {
+    PyObject* row = PyDict_New();
+    Set(row, "compilation", Int(m.compilation));
+    Set(row, "guard", Text(m.guard));
+    Set(row, "line", LineOrNone(m.line));
+    Set(row, "was", Text(m.was));
+    Set(row, "now", Text(m.now));
+    Append(miss_list, row);
+  }
+  Set(d, "misses", miss_list);
   Set(d, "status", Text(status));
   PyObject* graphs = PyList_New(0);
   if (graph_object) Append(graphs, GraphDict(graph_object.get()));
@@ -259,17 +271,20 @@ PyObject* CompilationRecord::ToDict() const {
       Set(row, "kind", Text(GuardKindText(g.kind)));
       Set(row, "text", Text(guards->Text(g)));
       Set(row, "line", LineOrNone(g.line));
+      Set(row, "hits", Int(static_cast<int64_t>(guards->hits(i))));
       Append(guard_list, row);
     }
   }
   Set(d, "guards", guard_list);
   Set(d, "ledger", LedgerRows());
   PyObject* break_list = PyList_New(0);
-  auto add_break = [&](const BreakReason& b) {
+  for (const BreakReason& b : breaks) {
+    if (b.leaves_by_exception) continue;
     PyObject* row = PyDict_New();
     Set(row, "reason", Text(b.reason));
-    Set(row, "explanation", Text(b.explanation));
-    Set(row, "hint", Text(b.hint));
+    Set(row, "code", Text(Info(b.kind).code));
+    Set(row, "explanation", Text(std::string(Info(b.kind).why) + (b.skip_frame ? kWholeFrame : "")));
+    Set(row, "hint", Text(Info(b.kind).hint));
     Set(row, "file", Text(b.stack.empty() ? file : b.stack.back().file));
     Set(row, "line", LineOrNone(b.stack.empty() ? line : b.stack.back().line));
     PyObject* stack = PyList_New(0);
@@ -279,15 +294,6 @@ PyObject* CompilationRecord::ToDict() const {
     }
     Set(row, "stack", stack);
     Append(break_list, row);
-  };
-  for (const BreakReason& b : breaks) {
-    if (!b.leaves_by_exception) add_break(b);
-  }
-  if (!skip_reason.empty()) {
-    BreakReason b;
-    b.reason = skip_reason;
-    b.explanation = "the whole frame runs as it is";
-    add_break(b);
   }
   Set(d, "breaks", break_list);
   PyObject* bytecode = PyDict_New();

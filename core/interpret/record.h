@@ -20,9 +20,10 @@ struct CompilationRecord {
 
   int id = 0;
   PyRef original, rewritten, graph_object;
-  std::string function, file, trigger, status = "compiled", skip_reason;
+  std::string function, file, trigger, status = "compiled";
   int line = 0;
   bool has_writes = false;
+  std::vector<GuardMiss> misses;  // of the versions that were there before
   std::vector<BreakReason> breaks;
   std::vector<Mutation> ledger;
   std::vector<Role> roles;

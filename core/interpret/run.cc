@@ -26,8 +26,7 @@ RunResult Trace::Run(SymbolicFrame& frame) {
     const Instruction& instruction = frame.parts->image.instructions[static_cast<size_t>(frame.pc)];
     Step step;
     if (++instructions_ > kMaxInstructions) {
-      Break("the trace passes " + std::to_string(kMaxInstructions) + " instructions",
-            "loops are unrolled while tracing");
+      Break("the trace passes " + std::to_string(kMaxInstructions) + " instructions", BreakKind::kLimit);
       step = Step::kFailed;
     } else {
       step = interpreter.Execute(instruction);
@@ -47,7 +46,8 @@ RunResult Trace::Run(SymbolicFrame& frame) {
         return RunResult::kYielded;
       case Step::kFailed:
         if (failure_ == Failure::kNone)
-          Break("internal: an instruction failed without a reason", OpcodeName(instruction.op));
+          Break(std::string("internal: no reason for the failure of ") + OpcodeName(instruction.op),
+                BreakKind::kInternal);
         if (failure_ == Failure::kRaise && interpreter.Unwind()) break;
         return RunResult::kFailed;
     }
@@ -113,7 +113,7 @@ Step Interpreter::Execute(const Instruction& i) {
   known = true;
   step = ExecuteControl(i, &known);
   if (known) return step;
-  t_.Break(std::string("instruction ") + OpcodeName(i.op), "the tracer leaves this instruction to CPython");
+  t_.Break(std::string("instruction ") + OpcodeName(i.op));
   return Step::kFailed;
 }
 
@@ -223,7 +223,7 @@ Step Interpreter::ExecuteStack(const Instruction& i, bool* known) {
       return t_.BuiltinSetItem(t_.Look(f_.globals), t_.Const(NameAt(arg)), Pop()) ? Step::kNext
                                                                                   : Step::kFailed;
     case Opcode::DELETE_GLOBAL: {
-      t_.Break("a global is deleted", "the module's dict would have to be read as a whole");
+      t_.Break("a global is deleted", BreakKind::kClassChanged);
       return Step::kFailed;
     }
     case Opcode::JUMP_FORWARD:
@@ -318,8 +318,7 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
         if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get()) ||
             PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls->value.get()),
                              reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) == 0) {
-          t_.Break("an except clause names something that is no exception class",
-                   "CPython raises a TypeError for it");
+          t_.Break("an except clause names something that is no exception class", BreakKind::kPythonRaises);
           return Step::kFailed;
         }
         if (PyType_IsSubtype(exception->type, reinterpret_cast<PyTypeObject*>(cls->value.get())) != 0)
@@ -336,8 +335,7 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
             return Step::kFailed;
           }
         }
-        t_.Break("raise without an exception being handled in the traced code",
-                 "the caller may be handling one");
+        t_.Break("raise without an exception being handled in the traced code", BreakKind::kKeptByPython);
         return Step::kFailed;
       }
       Var exception = t_.Look(Pop());
@@ -379,7 +377,7 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
         if (t_.failure() == Failure::kNone) {
           t_.Break(std::string("'") + t_.TypeOf(owner)->tp_name +
                        "' object does not support the context manager protocol",
-                   "CPython raises a TypeError for it");
+                   BreakKind::kPythonRaises);
         }
         return Step::kFailed;
       }
@@ -448,7 +446,7 @@ Step Interpreter::MatchClass(int32_t positional) {
       t_.ClearFailure();
       PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls->value.get());
       if (positional > 1 || !PyType_HasFeature(type, _Py_TPFLAGS_MATCH_SELF)) {
-        t_.Break("a class pattern has too many positional sub-patterns", "CPython raises a TypeError for it");
+        t_.Break("a class pattern has too many positional sub-patterns", BreakKind::kPythonRaises);
         return Step::kFailed;
       }
       attributes.push_back(subject);
@@ -456,7 +454,7 @@ Step Interpreter::MatchClass(int32_t positional) {
       std::vector<Var> fields;
       if (!t_.Iterate(args, &fields)) return Step::kFailed;
       if (static_cast<int32_t>(fields.size()) < positional) {
-        t_.Break("a class pattern has too many positional sub-patterns", "CPython raises a TypeError for it");
+        t_.Break("a class pattern has too many positional sub-patterns", BreakKind::kPythonRaises);
         return Step::kFailed;
       }
       for (int32_t k = 0; k < positional; k++) {

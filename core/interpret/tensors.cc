@@ -119,21 +119,21 @@ ValueRef Trace::TensorValue(Var v) {
   } else {
     // A view of a base that has been written: derived again from the contiguous contents.
     if (!base.meta.IsContiguous()) {
-      Break("a view of a tensor with unusual strides is read after a write");
+      Break("a view of a tensor with unusual strides is read after a write", BreakKind::kSharedMemory);
       return {};
     }
     Result<ValueRef> flat =
         graph_.AddNode(graph_.meta(base.current).offset != 0 ? Op::k_clone : Op::k_contiguous, {base.current},
                        {}, SpanOf(CurrentSite()));
     if (!flat.ok()) {
-      Break(flat.status().message());
+      Break(flat.status().message(), BreakKind::kPythonRaises);
       return {};
     }
     Result<ValueRef> view = graph_.AddNode(Op::k_as_strided, {*flat},
                                            {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset},
                                            SpanOf(CurrentSite()));
     if (!view.ok()) {
-      Break(view.status().message());
+      Break(view.status().message(), BreakKind::kPythonRaises);
       return {};
     }
     t.value = *view;
@@ -179,9 +179,7 @@ bool Trace::WriteTensor(Var target, ValueRef value) {
       const Tensor& a = AsTensor(base.input->value.get());
       const Tensor& b = AsTensor(other->value.get());
       if (a.storage() == b.storage()) {
-        Break("a tensor is written that shares memory with another input",
-              "the order of reads and writes is kept by running this call as it is",
-              "pass clones, or write into one tensor only");
+        Break("a tensor is written that shares memory with another input", BreakKind::kSharedMemory);
         return false;
       }
     }
@@ -192,21 +190,21 @@ bool Trace::WriteTensor(Var target, ValueRef value) {
     base.current = value;
   } else {
     if (!base.meta.IsContiguous()) {
-      Break("a view of a tensor with unusual strides is written");
+      Break("a view of a tensor with unusual strides is written", BreakKind::kSharedMemory);
       return false;
     }
     Result<ValueRef> flat =
         graph_.AddNode(graph_.meta(base.current).offset != 0 ? Op::k_clone : Op::k_contiguous, {base.current},
                        {}, SpanOf(CurrentSite()));
     if (!flat.ok()) {
-      Break(flat.status().message());
+      Break(flat.status().message(), BreakKind::kPythonRaises);
       return false;
     }
     Result<ValueRef> whole = graph_.AddNode(Op::k_as_strided_scatter, {*flat, value},
                                             {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset},
                                             SpanOf(CurrentSite()));
     if (!whole.ok()) {
-      Break(whole.status().message());
+      Break(whole.status().message(), BreakKind::kPythonRaises);
       return false;
     }
     base.current = *whole;
@@ -227,8 +225,7 @@ std::vector<TensorBase*> Trace::WrittenInputs() {
 
 ValueRef Trace::ScalarInput(Var v) {
   if (!v->value) {
-    Break("a number read from a tensor is used to compute with tensors",
-          "it is known only after the graph has run", "keep it as a tensor (drop .item())");
+    Break("a number read from a tensor is used to compute with tensors", BreakKind::kValuesNeeded);
     return {};
   }
   auto it = scalar_inputs_.find(v->source.value);
@@ -258,7 +255,7 @@ Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& at
   for (ValueRef v : operands) metas.push_back(v.defined() ? &graph_.meta(v) : nullptr);
   if (IsDataDependent(op, metas, attrs)) {
     return Break(std::string(Info(op).name) + "() gives a size that depends on the data",
-                 "the graph needs sizes before it runs");
+                 BreakKind::kSizeFromData);
   }
   bool view = Info(op).op_class == OpClass::kView;
   TensorMeta view_meta;
@@ -271,13 +268,12 @@ Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& at
     Result<std::vector<TensorMeta>> inferred = Infer(op, {&self->tensor->meta}, attrs);
     if (!inferred.ok())
       return Break("the operation refuses its operands: " + inferred.status().message(),
-                   "CPython raises the error for this call");
+                   BreakKind::kPythonRaises);
     view_meta = (*inferred)[0];
   }
   Result<ValueRef> node = graph_.AddNode(op, operands, attrs, SpanOf(CurrentSite()));
   if (!node.ok())
-    return Break("the operation refuses its operands: " + node.status().message(),
-                 "CPython raises the error for this call");
+    return Break("the operation refuses its operands: " + node.status().message(), BreakKind::kPythonRaises);
   if (view) return NewView(self, view_meta, *node);
   size_t outputs = graph_.node(node->node).metas.size();
   if (outputs == 1) return NewTensor(*node);
@@ -312,10 +308,9 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
     std::string message = text ? PyUnicode_AsUTF8(text.get()) : "";
     PyErr_Clear();
     return Break("the arguments do not fit " + std::string(f->info->name) + "(): " + message,
-                 "CPython raises the error for this call");
+                 BreakKind::kPythonRaises);
   }
-  if (call.requires_grad)
-    return Break("a tensor that requires gradients is made", "gradients are not part of this version");
+  if (call.requires_grad) return Break("a tensor that requires gradients is made", BreakKind::kGradients);
   if (call.generator != nullptr) return Break("a random operation with a generator of its own");
   std::vector<ValueRef> operands;
   for (OperandHandle h : call.operands) operands.push_back(resolver.value(h));
@@ -324,10 +319,11 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
   if (!f->inplace && call.out < 0) return ApplyOp(call.op, operands, call.attrs, self);
   Var target = f->inplace ? self : resolver.variable(call.out);
   if (target == nullptr || target->kind != VariableKind::kTensor)
-    return Break("an in-place operation without a tensor to write into");
+    return Break("an in-place operation without a tensor to write into", BreakKind::kSharedMemory);
   Var result;
   if (Info(call.op).op_class == OpClass::kView || Info(call.op).op_class == OpClass::kMaybeView) {
-    return Break(std::string(f->info->name) + "_() changes the sizes of a tensor in place");
+    return Break(std::string(f->info->name) + "_() changes the sizes of a tensor in place",
+                 BreakKind::kSharedMemory);
   }
   result = ApplyOp(call.op, operands, call.attrs, self);
   if (result == nullptr) return nullptr;
@@ -338,16 +334,15 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
   if (have.sizes != want.sizes || Category(have.dtype) > Category(want.dtype)) {
     return Break(std::string("the result of ") + std::string(f->info->name) +
                      "() does not fit the tensor that is written",
-                 "CPython raises the error for this call");
+                 BreakKind::kPythonRaises);
   }
   if (target->tensor->requires_grad && grad_) {
-    return Break("a tensor that requires gradients is written in place",
-                 "whether that is allowed is decided by the real operation");
+    return Break("a tensor that requires gradients is written in place", BreakKind::kGradients);
   }
   ValueRef value = result->tensor->value;
   if (have.dtype != want.dtype) {
     Result<ValueRef> cast = graph_.AddNode(Op::k_to, {value}, {want.dtype}, SpanOf(CurrentSite()));
-    if (!cast.ok()) return Break(cast.status().message());
+    if (!cast.ok()) return Break(cast.status().message(), BreakKind::kPythonRaises);
     value = *cast;
   }
   if (!WriteTensor(target, value)) return nullptr;
@@ -398,7 +393,7 @@ Var Trace::TensorGetAttr(Var v, PyObject* name) {
       TensorValue(v);
       return failure_ != Failure::kNone ? nullptr : NewView(v, v->tensor->meta, TensorValue(v));
     }
-    return Break(std::string("attribute '") + text + "' of a tensor", "kept by the tensor itself");
+    return Break(std::string("attribute '") + text + "' of a tensor", BreakKind::kKeptByPython);
   }
   if (found != nullptr && Py_TYPE(found) == &PyWrapperDescr_Type) return NewMethod(Fixed(found), v);
   if (found != nullptr && Py_TYPE(found) == &PyProperty_Type) return BindDescriptor(found, v, type, name);
@@ -440,8 +435,7 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
       if (!PyLong_Check(d)) return Break(std::string(text) + "() of a dimension that is no int");
       int64_t i = PyLong_AsLongLong(d);
       if (i < 0) i += meta.rank();
-      if (i < 0 || i >= meta.rank())
-        return Break("a dimension out of range", "CPython raises the error for this call");
+      if (i < 0 || i >= meta.rank()) return Break("a dimension out of range", BreakKind::kPythonRaises);
       return ConstSteal(PyLong_FromLongLong(values[static_cast<size_t>(i)]));
     };
     if (strcmp(text, "size") == 0) return n == 1 ? ConstSize(meta.sizes) : dimension(meta.sizes);
@@ -477,7 +471,7 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
       if (strcmp(text, "__neg__") == 0) return UnaryOp(kUnaryNegative, v);
       if (strcmp(text, "__invert__") == 0) return UnaryOp(kUnaryInvert, v);
       if (strcmp(text, "__abs__") == 0) return TensorCall(TensorOperation("abs"), {v}, nullptr);
-      if (strcmp(text, "__hash__") == 0) return Break("hash() of a tensor");
+      if (strcmp(text, "__hash__") == 0) return Break("hash() of a tensor", BreakKind::kValuesNeeded);
     }
     if (n == 2) {
       if (strcmp(text, "__getitem__") == 0) return TensorGetItem(v, Look(args[1]));
@@ -504,16 +498,26 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
       return TensorSetItem(v, Look(args[1]), args[2]) ? None() : nullptr;
   }
   if (strcmp(text, "tolist") == 0 || strcmp(text, "numpy") == 0) {
-    return Break(std::string("tensor.") + text + "() is called", "the values are needed at once",
-                 "keep them in tensors, or accept the break");
+    return Break(std::string("tensor.") + text + "() is called", BreakKind::kValuesNeeded);
   }
-  return Break(std::string("method '") + text + "' of a tensor", "the tracer has no model of it");
+  return Break(std::string("method '") + text + "' of a tensor");
 }
 
 // ---- items
 // ----------------------------------------------------------------------------------------------------------------
 
+static bool IsMask(Var key) {
+  return key->kind == VariableKind::kTensor && key->tensor->meta.dtype == DType::kBool &&
+         key->tensor->meta.rank() > 0;
+}
+
 Var Trace::TensorGetItem(Var v, Var key) {
+  key = Look(key);
+  bool masked = IsMask(key);
+  if (key->kind == VariableKind::kNew && PyType_IsSubtype(key->type, &PyTuple_Type) != 0) {
+    for (Var item : key->items) masked |= IsMask(Look(item));
+  }
+  if (masked) return Break("a mask selects items of a tensor", BreakKind::kSizeFromData);
   TraceResolver resolver(*this);
   PyRef k = IndexShadow(key);
   if (!k) return failure_ != Failure::kNone ? nullptr : RaiseFromPython();
@@ -543,7 +547,7 @@ std::nullptr_t Trace::BreakOnError(const std::string& what) {
   PyRef text = error ? PyRef::Steal(PyObject_Str(error.get())) : PyRef();
   std::string message = text ? PyUnicode_AsUTF8(text.get()) : "";
   PyErr_Clear();
-  return Break(what + ": " + message, "CPython raises the error for this call");
+  return Break(what + ": " + message, BreakKind::kPythonRaises);
 }
 
 PyRef Trace::IndexShadow(Var key) {
@@ -567,7 +571,7 @@ PyRef Trace::IndexShadow(Var key) {
 
 bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
   if (v->tensor->requires_grad && grad_) {
-    Break("a tensor that requires gradients is written in place");
+    Break("a tensor that requires gradients is written in place", BreakKind::kGradients);
     return false;
   }
   TraceResolver resolver(*this);
@@ -610,8 +614,7 @@ bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
       operands.push_back(source);
       Result<ValueRef> put = graph_.AddNode(Op::k_index_put, operands, {false}, SpanOf(CurrentSite()));
       if (!put.ok()) {
-        Break("the values do not fit the index: " + put.status().message(),
-              "CPython raises the error for this call");
+        Break("the values do not fit the index: " + put.status().message(), BreakKind::kPythonRaises);
         return false;
       }
       return WriteTensor(current, *put);
@@ -622,8 +625,7 @@ bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
   Result<ValueRef> written =
       graph_.AddNode(Op::k_copy, {TensorValue(current), source}, {}, SpanOf(CurrentSite()));
   if (!written.ok()) {
-    Break("the value does not fit the items: " + written.status().message(),
-          "CPython raises the error for this call");
+    Break("the value does not fit the items: " + written.status().message(), BreakKind::kPythonRaises);
     return false;
   }
   return WriteTensor(current, *written);
@@ -646,7 +648,7 @@ Var Trace::ReadNumber(Var v, PyTypeObject* type) {
   if (v->tensor->meta.numel() != 1) {
     return Break(
         "a tensor with " + std::to_string(v->tensor->meta.numel()) + " elements is used as one number",
-        "CPython raises the error for this call");
+        BreakKind::kPythonRaises);
   }
   SourceId tensor = TensorSnapshot(v);
   if (failure_ != Failure::kNone) return nullptr;

@@ -238,8 +238,7 @@ Var Trace::LookAtObject(Var v) {
     const Tensor& tensor = AsTensor(o);
     for (TensorBase* base : WrittenInputs()) {
       if (AsTensor(base->input->value.get()).storage() == tensor.storage()) {
-        Break("a tensor is read that shares memory with one that was written",
-              "the order of reads and writes is kept by running this call as it is");
+        Break("a tensor is read that shares memory with one that was written", BreakKind::kSharedMemory);
       }
     }
     Guard g{GuardKind::kTensor, v->source, {}};
@@ -282,9 +281,7 @@ bool Trace::Specialize(Var v) {
   v = Look(v);
   if (v->kind != VariableKind::kScalar) return true;
   if (!v->value) {
-    Break("the value of a tensor decides what the program does",
-          "a number read from a tensor is known only after the graph has run",
-          "compute with torch.where or masks instead of Python branches, or accept the break");
+    Break("the value of a tensor decides what the program does", BreakKind::kDataDecides);
     return false;
   }
   Guard g{GuardKind::kConstant, v->source, {}};
@@ -330,7 +327,7 @@ PyObject* Trace::ConstValue(Var v) {
     return ConstValue(NewTuple(items));
   }
   PyObject* value = TryConst(v);
-  if (value == nullptr) Break("a constant is needed here", "the value is " + Describe(v), "");
+  if (value == nullptr) Break("a constant is needed here: the value is " + Describe(v));
   return value;
 }
 
@@ -394,8 +391,7 @@ Var Trace::FromShadow(PyObject* o) {
     shadows_[o] = v;
     return v;
   }
-  return Break(std::string("a built-in function gave an object of type ") + Py_TYPE(o)->tp_name,
-               "the tracer has no model of that type", "");
+  return Break(std::string("a built-in function gave an object of type ") + Py_TYPE(o)->tp_name);
 }
 
 PyObject* Trace::ElementShadow(Var v) {
@@ -460,13 +456,12 @@ PyObject* Trace::ArgumentShadow(Var v) {
 // ---- failures
 // -------------------------------------------------------------------------------------------------------------
 
-std::nullptr_t Trace::Break(std::string reason, std::string explanation, std::string hint) {
+std::nullptr_t Trace::Break(std::string reason, BreakKind kind) {
   if (failure_ == Failure::kBreak || failure_ == Failure::kFatal) return nullptr;
   failure_ = Failure::kBreak;
   break_ = BreakReason{};
   break_.reason = std::move(reason);
-  break_.explanation = std::move(explanation);
-  break_.hint = std::move(hint);
+  break_.kind = kind;
   for (SymbolicFrame* f : frame_stack_) {
     const Instruction& i = f->parts->image.instructions[static_cast<size_t>(f->pc)];
     Site site;
@@ -509,7 +504,7 @@ std::nullptr_t Trace::RaiseFromPython() {
   }
   PyRef error = PyRef::Steal(PyErr_GetRaisedException());
   if (!error) {
-    return Break("a built-in function failed without an exception");
+    return Break("a built-in function failed without an exception", BreakKind::kPythonRaises);
   }
   if (Py_IS_TYPE(error.get(), reinterpret_cast<PyTypeObject*>(UntraceableError))) {
     return Break("a built-in function could not be traced");

@@ -20,6 +20,7 @@
 
 #include "graph/graph.h"
 #include "guards/guard.h"
+#include "interpret/break_kind.h"
 #include "interpret/variable.h"
 #include "ledger/mutation.h"
 #include "python/frame_hook.h"
@@ -45,7 +46,8 @@ struct SymbolicFrame {
 enum class Failure : uint8_t { kNone, kRaise, kBreak, kFatal };
 
 struct BreakReason {
-  std::string reason, explanation, hint;
+  std::string reason;
+  BreakKind kind = BreakKind::kNoModel;
   std::vector<Site> stack;             // user frames, root first
   std::vector<std::string> functions;  // their names
   bool leaves_by_exception = false;    // not a graph break: the exception is raised by the real instruction
@@ -129,7 +131,11 @@ class Trace {
   PyObject* ArgumentShadow(Var v);   // the same for a C function's argument: containers as real containers
 
   // --- failures ---
-  std::nullptr_t Break(std::string reason, std::string explanation = "", std::string hint = "");
+  std::nullptr_t Break(std::string reason, BreakKind kind = BreakKind::kNoModel);
+  // Of a site that has no row in breaks.def yet.
+  std::nullptr_t Break(const std::string& reason, const char* why, const char* /*hint*/ = "") {
+    return Break(reason + ": " + why);
+  }
   std::nullptr_t Raise(Var exception);
   std::nullptr_t RaiseNew(PyObject* type, const std::string& message);
   std::nullptr_t

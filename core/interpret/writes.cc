@@ -44,8 +44,7 @@ void Trace::AddQuietGuard(SourceId source) {
 bool Trace::DropsQuietly(PyObject* old, SourceId source) {
   if (old != nullptr && !DiesQuietly(old)) {
     Break(std::string("a '") + Py_TYPE(old)->tp_name + "' may die here, which runs code",
-          "an object with a finalizer or weak references, or one that holds such an object, is dropped",
-          "keep another reference to it until the function has returned, or accept the break");
+          BreakKind::kFinalizer);
     return false;
   }
   AddQuietGuard(source);
@@ -282,7 +281,7 @@ bool Trace::SetCell(Var cell_in, Var value) {
     return true;
   }
   if (cell->type != &PyCell_Type) {
-    Break("a closure variable whose cell is unusual");
+    Break("a closure variable whose cell is unusual", BreakKind::kKeptByPython);
     return false;
   }
   if (cell->attributes.empty()) {

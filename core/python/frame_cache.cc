@@ -51,7 +51,7 @@ long RecompileLimit(PyThreadState* thread, PyObject* config) {
 }
 
 void WarnLimit(PyThreadState* thread, const FrameView& frame, CacheEntry* entry, long limit) {
-  std::string reason = entry->FailureReason(frame);
+  std::string reason = entry->FirstMiss(frame).Text();
   DisabledRegion off(thread);
   int failed =
       PyErr_WarnFormat(PyExc_RuntimeWarning, 1,

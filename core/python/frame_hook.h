@@ -32,6 +32,15 @@ struct FrameView {
   int argument_slots;  // argcount + kwonlyargcount + *args + **kwargs: the first slots of localsplus
 };
 
+// A guard that did not hold: its text and line, the value that it asks for (where that is short) and the one
+// it met.
+struct GuardMiss {
+  std::string guard, was, now;
+  int line = 0;
+  int compilation = -1;      // of the version that it guards
+  std::string Text() const;  // one line; empty when there is no guard
+};
+
 // One specialisation of a code object. The code object owns it, out of the garbage collector's sight: an
 // entry that held the frame's globals, closure or arguments would keep them (and itself) alive for ever, so
 // it holds them weakly or not at all.
@@ -43,8 +52,8 @@ class CacheEntry {
   virtual ~CacheEntry() = default;
   // Whether every guard holds for this call. Runs no user code, raises nothing.
   virtual bool Check(const FrameView& frame) = 0;
-  // One line about the first guard that does not hold (for recompile reports); empty when all hold.
-  virtual std::string FailureReason(const FrameView&) { return std::string(); }
+  // The first guard that does not hold (for recompile reports); nothing when all hold.
+  virtual GuardMiss FirstMiss(const FrameView&) { return {}; }
   // Runs instead of the frame: parameters are the argument slots of the original, all positional, in
   // localsplus order; free variables as the original's. Borrowed; a code object, from which the hook makes
   // the function for the frame's globals and closure.

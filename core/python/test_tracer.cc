@@ -35,10 +35,10 @@ class TestEntry : public CacheEntry {
     return answer && answer.get() == Py_True;
   }
 
-  std::string FailureReason(const FrameView& frame) override {
+  GuardMiss FirstMiss(const FrameView& frame) override {
     PyRef answer = Ask(frame);
     const char* text = answer && PyUnicode_Check(answer.get()) ? PyUnicode_AsUTF8(answer.get()) : nullptr;
-    return text != nullptr ? text : "";
+    return {.guard = text != nullptr ? text : ""};
   }
 
   PyCodeObject* replacement() const override { return reinterpret_cast<PyCodeObject*>(code_.get()); }

@@ -60,7 +60,7 @@ function printSection(compilation: Compilation, section: Section): string[] {
         "graph breaks",
         compilation.breaks.map(
           (b) =>
-            `${basename(b.file)}:${b.line} ${b.reason}: ${b.explanation}${b.hint ? ` Hint: ${b.hint}` : ""}`,
+            `${basename(b.file)}:${b.line} ${b.code}, ${b.reason}: ${b.explanation}${b.hint ? ` Hint: ${b.hint}` : ""}`,
         ),
       );
     default:

@@ -19,6 +19,8 @@ export interface Compilation {
   line: number;
   /** Why it was compiled: first call, a failed guard (its text), a resumed frame. */
   trigger: string;
+  /** Of each version that was there before: the guard that did not hold for this call. */
+  misses: Miss[];
   /** compiled, or why the frame was left to CPython. */
   status: string;
   graphs: Graph[];
@@ -68,7 +70,20 @@ export interface Guard {
   kind: string;
   text: string;
   line: number | null;
+  /** How often it was the one that failed. */
   hits?: number;
+}
+
+/** A guard that did not hold, so that a version could not be used. */
+export interface Miss {
+  /** The version that it guards. */
+  compilation: number;
+  guard: string;
+  line: number | null;
+  /** The value that it asks for; empty where the guard's text says it all. */
+  was: string;
+  /** The value that it met. */
+  now: string;
 }
 
 export interface Site {
@@ -97,8 +112,10 @@ export interface Mutation {
 }
 
 export interface Break {
-  /** Stable name of the catalogue. */
+  /** What broke the graph here, in words. */
   reason: string;
+  /** Stable name of its entry in docs/graph-breaks.md. */
+  code: string;
   explanation: string;
   hint: string;
   file: string;

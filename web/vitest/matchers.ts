@@ -14,7 +14,9 @@ export interface Verdict {
 
 export interface ExpectedBreak {
   line?: number;
-  /** The reason's name, or a part of the explanation. */
+  /** Its name in the catalogue of graph breaks. */
+  code?: string;
+  /** A part of the reason or explanation. */
   reason?: string | RegExp;
 }
 
@@ -74,9 +76,10 @@ export const matchers = {
     const pass = all.some(
       (item) =>
         (expected.line === undefined || item.line === expected.line) &&
+        (expected.code === undefined || item.code === expected.code) &&
         (expected.reason === undefined || matches(`${item.reason}: ${item.explanation}`, expected.reason)),
     );
-    const wanted = `graph break${expected.line === undefined ? "" : ` at line ${expected.line}`}${expected.reason === undefined ? "" : ` with reason ${String(expected.reason)}`}`;
+    const wanted = `graph break${expected.line === undefined ? "" : ` at line ${expected.line}`}${expected.code === undefined ? "" : ` of the kind ${expected.code}`}${expected.reason === undefined ? "" : ` with reason ${String(expected.reason)}`}`;
     const list = breaksOf(report);
     return {
       pass,
@@ -129,7 +132,9 @@ export const matchers = {
 
 function breaksOf(report: Report): string[] {
   return report.compilations.flatMap((compilation) =>
-    compilation.breaks.map((item) => `  ${item.file}:${item.line} ${item.reason}: ${item.explanation}`),
+    compilation.breaks.map(
+      (item) => `  ${item.file}:${item.line} ${item.code}, ${item.reason}: ${item.explanation}`,
+    ),
   );
 }
 

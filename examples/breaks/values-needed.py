@@ -1,0 +1,10 @@
+import torch
+
+
+@torch.compile
+def f(x):
+    values = (x * 2).tolist()  # breaks here
+    return x + len(values)
+
+
+print(f(torch.ones(2)).tolist())
