@@ -29,6 +29,17 @@ enum class SourceKind : uint8_t {
 // Index of a Python object that the cache entry keeps alive (the core knows no Python objects).
 using ObjectIndex = int32_t;
 
+// What a kFunction source reads of a function or method.
+enum class FunctionPart : int32_t {
+  kDefaults,
+  kKwdefaults,
+  kMethodSelf,
+  kMethodFunction,
+  kCode,
+  kGlobals,
+  kClosure = 100 /* + index */
+};
+
 struct Source {
   Source() = default;
   explicit Source(SourceKind source_kind, int32_t source_detail = 0)

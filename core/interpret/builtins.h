@@ -5,15 +5,6 @@
 
 namespace thirdbook {
 
-enum class FunctionPart : int32_t {
-  kDefaults,
-  kKwdefaults,
-  kMethodSelf,
-  kMethodFunction,
-  kCode,
-  kClosure = 100 /* + index */
-};
-
 enum class BuiltinClass : uint8_t {
   kUnknown,
   kPure,          // real call on constants or symbolic numbers and text

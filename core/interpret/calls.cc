@@ -24,7 +24,7 @@ size_t PositionalCount(const std::vector<Var>& args, PyObject* kwnames) {
 }  // namespace
 
 Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
-  Var c = Look(callable);
+  Var c = LookCallable(callable);
   if (kwnames != nullptr && PyTuple_GET_SIZE(kwnames) == 0) kwnames = nullptr;
   if (kwnames != nullptr) keep_alive_.push_back(PyRef::Borrow(kwnames));
   if (c->kind == VariableKind::kNew) {
@@ -44,14 +44,13 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
   if (PyFunction_Check(o)) {
     bool handled = false;
     Var special = CallBuiltin(c, o, args, kwnames, &handled);
-    return handled ? special : CallFunction(c, args, kwnames);
+    if (!handled) return CallFunction(c, args, kwnames);
+    Look(c);  // known by its identity
+    return special;
   }
   if (PyMethod_Check(o)) {
     auto part = [&](PyObject* value, FunctionPart which, const char* name) {
-      Source s{SourceKind::kFunction, static_cast<int32_t>(which)};
-      s.operands = {c->source};
-      s.name = name;
-      return Lazy(value, sources_.Intern(std::move(s)));
+      return Lazy(value, PartOfFunction(c->source, which, name));
     };
     std::vector<Var> all = {part(PyMethod_GET_SELF(o), FunctionPart::kMethodSelf, "__self__")};
     all.insert(all.end(), args.begin(), args.end());
@@ -78,10 +77,7 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
           PyRef::Steal(PyUnicode_InternFromString(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name));
       PyObject* descriptor = TypeLookup(Py_TYPE(self), name.get(), false);
       if (descriptor != nullptr && Py_TYPE(descriptor) == &PyMethodDescr_Type) {
-        Source s{SourceKind::kFunction, static_cast<int32_t>(FunctionPart::kMethodSelf)};
-        s.operands = {c->source};
-        s.name = "__self__";
-        std::vector<Var> all = {Lazy(self, sources_.Intern(std::move(s)))};
+        std::vector<Var> all = {Lazy(self, PartOfFunction(c->source, FunctionPart::kMethodSelf, "__self__"))};
         all.insert(all.end(), args.begin(), args.end());
         return CallMethodDescriptor(descriptor, all, kwnames);
       }
@@ -122,7 +118,7 @@ Var Trace::CallUser(Var c, const std::vector<Var>& args, PyObject* kwnames) {
 // the real TypeError).
 bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObject* kwnames,
                    SymbolicFrame* frame) {
-  Var f = t.Look(function);
+  Var f = t.LookCallable(function);
   PyCodeObject* code;
   PyFunctionObject* real = nullptr;
   if (f->kind == VariableKind::kNew) {
@@ -206,17 +202,8 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
                  ? t.Const(PyTuple_GET_ITEM(defaults->value.get(), static_cast<Py_ssize_t>(i - first)))
                  : defaults->items[i - first];
     }
-    Source s{SourceKind::kFunction, static_cast<int32_t>(FunctionPart::kDefaults)};
-    s.operands = {f->source};
-    s.name = "__defaults__";
-    SourceId tuple = t.sources().Intern(std::move(s));
-    if (t.sources().at(f->source).kind != SourceKind::kObject || true) {
-      Guard g{GuardKind::kIdentity, tuple, {}};
-      g.object = t.ObjectOf(real->func_defaults);
-      g.line = t.CurrentLine();
-      g.text = "defaults unchanged";
-      t.guards().Add(std::move(g));
-    }
+    t.AddIdentityGuard(t.PartOfFunction(f->source, FunctionPart::kDefaults, "__defaults__"),
+                       real->func_defaults);
     return t.Fixed(PyTuple_GET_ITEM(real->func_defaults, static_cast<Py_ssize_t>(i - first)));
   };
   auto kwdefault_of = [&](size_t i) -> Var {
@@ -230,10 +217,7 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
     if (real->func_kwdefaults == nullptr) return nullptr;
     PyObject* value = PyDict_GetItemWithError(real->func_kwdefaults, name);
     if (value == nullptr) return nullptr;
-    Source s{SourceKind::kFunction, static_cast<int32_t>(FunctionPart::kKwdefaults)};
-    s.operands = {f->source};
-    s.name = "__kwdefaults__";
-    Guard g{GuardKind::kKeys, t.sources().Intern(std::move(s)), {}};
+    Guard g{GuardKind::kKeys, t.PartOfFunction(f->source, FunctionPart::kKwdefaults, "__kwdefaults__"), {}};
     PyRef keys = PyRef::Steal(PySequence_Tuple(real->func_kwdefaults));
     g.object = t.ObjectOf(keys.get());
     g.line = t.CurrentLine();
@@ -255,11 +239,9 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
     if (real == nullptr) {
       cell = f->function->closure[i];
     } else {
-      Source s{SourceKind::kFunction, static_cast<int32_t>(FunctionPart::kClosure) + static_cast<int32_t>(i)};
-      s.operands = {f->source};
-      s.name = std::string("__closure__[") + std::to_string(i) + "]";
+      const auto part = static_cast<FunctionPart>(static_cast<size_t>(FunctionPart::kClosure) + i);
       cell = t.Lazy(PyTuple_GET_ITEM(real->func_closure, static_cast<Py_ssize_t>(i)),
-                    t.sources().Intern(std::move(s)));
+                    t.PartOfFunction(f->source, part, "__closure__[" + std::to_string(i) + "]"));
     }
     frame->locals[nlocals - nfree + i] = cell;
   }
@@ -267,8 +249,15 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
   return true;
 }
 
+SourceId Trace::PartOfFunction(SourceId function, FunctionPart part, std::string name) {
+  Source s{SourceKind::kFunction, static_cast<int32_t>(part)};
+  s.operands = {function};
+  s.name = std::move(name);
+  return sources_.Intern(std::move(s));
+}
+
 Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kwnames) {
-  Var f = Look(function);
+  Var f = LookCallable(function);
   PyCodeObject* code =
       f->kind == VariableKind::kNew
           ? f->function->code
@@ -283,6 +272,9 @@ Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kw
     return Break("calls are nested more than " + std::to_string(kMaxInlineDepth) + " deep",
                  BreakKind::kLimit);
   }
+  if (f->kind == VariableKind::kObject)
+    AddIdentityGuard(PartOfFunction(f->source, FunctionPart::kCode, "__code__"),
+                     reinterpret_cast<PyObject*>(code));
   if ((code->co_flags & CO_GENERATOR) != 0) {
     auto frame = std::make_unique<SymbolicFrame>();
     if (!BindArguments(*this, f, args, kwnames, frame.get())) return nullptr;
@@ -301,16 +293,6 @@ Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kw
   }
   SymbolicFrame frame;
   if (!BindArguments(*this, f, args, kwnames, &frame)) return nullptr;
-  if (f->kind == VariableKind::kObject) {
-    Source s(SourceKind::kFunction, static_cast<int32_t>(FunctionPart::kCode));
-    s.operands = {f->source};
-    s.name = "__code__";
-    Guard g{GuardKind::kIdentity, sources_.Intern(std::move(s))};
-    g.object = ObjectOf(reinterpret_cast<PyObject*>(code));
-    g.text = "unchanged";
-    g.line = CurrentLine();
-    guards_.Add(std::move(g));
-  }
   frame.caller = current_frame();
   depth_++;
   frame_stack_.push_back(&frame);

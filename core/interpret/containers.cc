@@ -720,7 +720,8 @@ Var Trace::BuiltinContains(Var o, Var item_in) {
     if (found != nullptr) {
       if (found->kind == VariableKind::kLazy && sources_.at(found->source).kind == SourceKind::kItem &&
           sources_.at(found->source).operands[0] == o->source) {
-        // Presence, not the value, is what was asked. (A value that the traced code stored is present anyway.)
+        // Presence, not the value, is what was asked. (A value that the traced code stored is present
+        // anyway.)
         Source s{SourceKind::kContains};
         s.operands = {sources_.at(found->source).operands[1], o->source};
         Guard g{GuardKind::kTruth, sources_.Intern(std::move(s)), {}};

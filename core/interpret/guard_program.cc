@@ -154,6 +154,7 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
       if (s.detail == static_cast<int32_t>(FunctionPart::kDefaults)) return Py_XNewRef(f->func_defaults);
       if (s.detail == static_cast<int32_t>(FunctionPart::kKwdefaults)) return Py_XNewRef(f->func_kwdefaults);
       if (s.detail == static_cast<int32_t>(FunctionPart::kCode)) return Py_NewRef(f->func_code);
+      if (s.detail == static_cast<int32_t>(FunctionPart::kGlobals)) return Py_NewRef(f->func_globals);
       Py_ssize_t i = s.detail - static_cast<int32_t>(FunctionPart::kClosure);
       if (f->func_closure == nullptr || i < 0 || i >= PyTuple_GET_SIZE(f->func_closure)) return nullptr;
       return Py_NewRef(PyTuple_GET_ITEM(f->func_closure, i));

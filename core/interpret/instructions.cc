@@ -126,7 +126,7 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
       Var self = Pop();
       Var callable = Pop();
       if (self->kind != VariableKind::kNull) args.insert(args.begin(), self);
-      Var c = t_.Look(callable);
+      Var c = t_.LookCallable(callable);
       if (args.empty() && c->kind == VariableKind::kObject &&
           c->value.get() == reinterpret_cast<PyObject*>(&PySuper_Type)) {
         Var cls = ClassOfFrame();

@@ -86,8 +86,8 @@ PyTypeObject* NumberResult(int code, PyTypeObject* a, PyTypeObject* b) {
 
 }  // namespace
 
-// The type of a ** b: a power of a negative number may be complex, one with a negative exponent may be a float. (nullptr:
-// depends on the values.)
+// The type of a ** b: a power of a negative number may be complex, one with a negative exponent may be a
+// float. (nullptr: depends on the values.)
 bool Trace::PowerResult(Var a, Var b, PyTypeObject** type) {
   if (!IsNumber(a->type) || !IsNumber(b->type)) return true;
   const bool positive_base = a->kind == VariableKind::kConst && PyFloat_AsDouble(a->value.get()) > 0;

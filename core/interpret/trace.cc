@@ -67,6 +67,8 @@ static std::string ObjectName(PyObject* object) {
   }
   if (PyFunction_Check(object))
     return PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
+  if (PyCode_Check(object))
+    return "<code " + std::string(PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(object)->co_name)) + ">";
   if (PyModule_Check(object)) {
     const char* name = PyModule_GetName(object);
     if (name != nullptr) return name;
@@ -190,8 +192,46 @@ Var Trace::NewMethod(Var function, Var self) {
 
 Var Trace::Look(Var v) {
   while (v->forward != nullptr) v = v->forward;
+  if (v->by_code) {
+    v->by_code = false;
+    AddIdentityGuard(v->source, v->value.get());
+  }
   if (v->kind != VariableKind::kLazy) return v;
   return LookAtObject(v);
+}
+
+void Trace::AddIdentityGuard(SourceId source, PyObject* object) {
+  Guard g{GuardKind::kIdentity, source, {}};
+  g.object = ObjectOf(object);
+  g.line = CurrentLine();
+  g.text = ObjectName(object);
+  guards_.Add(std::move(g));
+}
+
+// Functions that come with the call are often made anew for each: closures, lambdas, the bodies of generator
+// expressions. As long as one is only called, its code and globals are the premise, and its cells are read.
+Var Trace::LookCallable(Var v) {
+  while (v->forward != nullptr) v = v->forward;
+  if (v->by_code) return v;
+  if (v->kind != VariableKind::kLazy || !PyFunction_Check(v->value.get()) || known_.contains(v->value.get()))
+    return Look(v);
+  SourceId root = v->source;
+  while (!sources_.at(root).operands.empty()) root = sources_.at(root).operands[0];
+  const SourceKind kind = sources_.at(root).kind;
+  if (kind != SourceKind::kLocal && kind != SourceKind::kClosureCell) return Look(v);
+  v->kind = VariableKind::kObject;
+  v->type = &PyFunction_Type;
+  v->by_code = true;
+  known_[v->value.get()] = v;
+  existing_.push_back(v);
+  Guard g{GuardKind::kType, v->source, {}};
+  g.object = ObjectOf(reinterpret_cast<PyObject*>(&PyFunction_Type));
+  g.line = CurrentLine();
+  g.text = ObjectName(reinterpret_cast<PyObject*>(&PyFunction_Type));
+  guards_.Add(std::move(g));
+  AddIdentityGuard(PartOfFunction(v->source, FunctionPart::kGlobals, "__globals__"),
+                   reinterpret_cast<PyFunctionObject*>(v->value.get())->func_globals);
+  return v;
 }
 
 Var Trace::LookAtObject(Var v) {

@@ -119,6 +119,7 @@ class Trace {
   Var Scalar(PyTypeObject* type, SourceId source,
              PyObject* value_stolen);  // value may be null: known after the graph
   Var Look(Var v);                     // realises Lazy, follows aliases; never null
+  Var LookCallable(Var v);             // the same for what is only called
   PyTypeObject* TypeOf(Var v) { return Look(v)->type; }
   bool IsKnown(Var v);     // Const, or Scalar with a value
   bool Specialize(Var v);  // Scalar → Const by a guard; false: break
@@ -270,6 +271,8 @@ class Trace {
   Var CallBuiltin(Var callable, PyObject* function, std::vector<Var> args, PyObject* kwnames, bool* handled);
   Var ContainerMethod(PyObject* descriptor, PyObject* name, const std::vector<Var>& args, PyObject* kwnames);
   Var CallUser(Var callable, const std::vector<Var>& args, PyObject* kwnames);
+  void AddIdentityGuard(SourceId source, PyObject* object);
+  SourceId PartOfFunction(SourceId function, FunctionPart part, std::string name);
   bool PowerResult(Var a, Var b, PyTypeObject** type);
   Var ScalarBinary(int code, Var a, Var b);
   Var ScalarResult(Source source, const std::vector<Var>& operands, PyObject* value_stolen,

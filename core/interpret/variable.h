@@ -90,6 +90,7 @@ struct Variable {
   std::vector<PyObject*>
       reordered;               // attributes that were deleted and stored again (names; the pairs own them)
   int overwritten = 0;         // Object: how many of its elements were, each guarded to die quietly
+  bool by_code = false;        // a function that was only called: guarded by its code, not by its identity
   bool advanced = false;       // an iterator that has been moved
   bool finished = false;       // a generator that has ended
   bool raised = false;         // an exception that was raised

@@ -86,6 +86,36 @@ class Closures(ProgramCase):
         """,
         call="fn(x, i)",
     )
+    functions_made_anew_for_each_call = Program(
+        """
+        seen = []
+        def outer(k, scale=2):
+            def inner(v, n=1):
+                nonlocal k
+                k += 1
+                return v * k + n * scale
+            return inner
+        def away(k): return lambda v: v - k
+        def fn(x, f, g, k):
+            seen.append(f)
+            return f(x), g(x), f(x), (lambda v: v + k)(x), f
+        """,
+        call="fn(x, outer(i), away(i), i)",
+        steps=6,
+        compiles=1,
+    )
+    functions_told_apart_by_identity_after_a_call = Program(
+        """
+        def make(k): return lambda v: v + k
+        p, q = make(1), make(2)
+        def fn(x, f, g):
+            f.calls = getattr(f, "calls", 0) + 1
+            return f(x), g(x), f is g, f == g, {f: 1}.get(g), f.calls, g.__name__, [f, g].index(g)
+        """,
+        call="fn(x, [p, q, make(3)][i % 3], [p, p, q, q][i % 4])",
+        steps=(6, "p, q = q, p", 6, "p.__code__ = (lambda k: lambda v: v - k)(0).__code__", 6),
+        breaks=None,
+    )
     functions_returned_and_called_outside = Program(
         """
         def fn(x):
