@@ -10,9 +10,10 @@ import json
 import struct
 
 from . import _core
+from ._contents import same_bits
 from ._core import Tensor
 from ._errors import Unsupported
-from ._world import Reach, same_bits
+from ._world import Reach
 
 MAGIC = b"TBEXPORT"
 VERSION = 1

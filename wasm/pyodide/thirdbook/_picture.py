@@ -13,8 +13,8 @@ import re
 import types
 
 from . import _core
+from ._contents import ATOMS, CLASS_ITEMS_LEFT_OUT, UNSET, cell_contents, dict_of, module_is_outside, slot_value, slots_of
 from ._core import Tensor
-from ._world import _ATOMS, _CLASS_ITEMS_LEFT_OUT, _UNSET, _cell_contents, _slot, dict_of, module_is_outside, slots_of
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{4,}")
 _RTOL = {"float64": 1e-7, "complex128": 1e-7, "float32": 1.3e-6, "complex64": 1.3e-6, "float16": 1e-3, "bfloat16": 1.6e-2}
@@ -84,7 +84,7 @@ class Picture:
         kind = type(value)
         if kind is float:
             return value
-        if kind in _ATOMS:
+        if kind in ATOMS:
             return f"{value!r}"
         if id(value) in self._paths:
             return f"the object at {self._paths[id(value)]}"
@@ -108,7 +108,7 @@ class Picture:
         if issubclass(kind, type):
             if not module_is_outside(value.__module__):
                 for name, item in list(vars(value).items()):
-                    if name not in _CLASS_ITEMS_LEFT_OUT:
+                    if name not in CLASS_ITEMS_LEFT_OUT:
                         self._row(f"{path}.{name}", item)
             return
         if kind is types.ModuleType or issubclass(kind, (types.BuiltinFunctionType, types.CodeType)):
@@ -119,7 +119,7 @@ class Picture:
             keys = list(collections.OrderedDict.__iter__(value) if issubclass(kind, collections.OrderedDict) else dict.keys(value))
             self._rows.append((path, f"keys {', '.join(str(self._label(key, f'{path}.keys[{i}]')) for i, key in enumerate(keys))}"))
             for index, key in enumerate(keys):
-                self._row(f"{path}[{key!r}]" if type(key) in _ATOMS else f"{path}.values[{index}]", dict.__getitem__(value, key))
+                self._row(f"{path}[{key!r}]" if type(key) in ATOMS else f"{path}.values[{index}]", dict.__getitem__(value, key))
         elif issubclass(kind, (set, frozenset)):
             base = set if issubclass(kind, set) else frozenset
             texts = [str(self._label(item, f"{path}.element")) for item in base.__iter__(value)]
@@ -140,8 +140,8 @@ class Picture:
             for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
                 self._row(f"{path}.{name}", cell)
         elif kind is types.CellType:
-            contents = _cell_contents(value)
-            if contents is not _UNSET:
+            contents = cell_contents(value)
+            if contents is not UNSET:
                 self._row(path, contents)
             else:
                 self._rows.append((path, "an empty cell"))
@@ -161,8 +161,8 @@ class Picture:
             for name, item in list(attributes.items()):
                 self._row(f"{path}.{name}", item)
         for name, item in slots_of(kind):
-            held = _slot(value, item) if name not in ("__dict__", "__weakref__") else _UNSET
-            if held is not _UNSET:
+            held = slot_value(value, item) if name not in ("__dict__", "__weakref__") else UNSET
+            if held is not UNSET:
                 self._row(f"{path}.{name}", held)
 
 

@@ -23,9 +23,10 @@ import types
 import warnings
 
 from . import _core
+from ._contents import module_is_outside
 from ._errors import VerifyError
 from ._picture import plain, same
-from ._world import Reach, module_is_outside
+from ._world import Reach
 
 
 class VerifyWarning(UserWarning):
