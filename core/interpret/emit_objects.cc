@@ -19,6 +19,18 @@ PyObject* AttributeOf(PyTypeObject* type, const char* name) {
   return o.get();
 }
 
+// The nearest base whose __new__ is built in: the one that CPython lets make `type`.
+PyTypeObject* BuiltInMaker(PyTypeObject* type) {
+  PyRef name = PyRef::Steal(PyUnicode_InternFromString("__new__"));
+  while (type->tp_base != nullptr) {
+    PyRef found = PyRef::Steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(type), name.get()));
+    if (found && PyCFunction_Check(found.get())) return type;
+    PyErr_Clear();
+    type = type->tp_base;
+  }
+  return type;
+}
+
 PyObject* TypesAttribute(const char* name) {
   PyRef module = PyRef::Steal(PyImport_ImportModule("types"));
   return PyObject_GetAttrString(module.get(), name);
@@ -62,7 +74,7 @@ bool Emitter::Build(Var v) {
   } else if (v->type == &PyTuple_Type || (PyType_IsSubtype(v->type, &PyTuple_Type) != 0 && !v->value)) {
     bool plain = v->type == &PyTuple_Type;
     if (!plain) {
-      CallConst(AttributeOf(&PyTuple_Type, "__new__"));
+      CallConst(AttributeOf(BuiltInMaker(v->type), "__new__"));
       LoadConst(reinterpret_cast<PyObject*>(v->type));
     }
     ok = true;

@@ -359,13 +359,16 @@ def check_same(test, program):
 
 
 def check_quality(test, program):
-    """Fails when the compiled run broke or compiled more often than the program says."""
+    """Fails when the compiled run broke or compiled more often than the program says, or was in vain and left to CPython."""
     if EAGER_ONLY:
         test.skipTest("counters need compile")
     thirdbook.reset()
     World(program, _through_thirdbook).run()
     counters = dict(thirdbook.counters)
-    for name, wanted in (("breaks", program.breaks), ("compilations", program.compiles), ("recompiles", program.recompiles)):
+    fallbacks = None if program.raises or program.may_raise else 0
+    for name, wanted in (
+        ("breaks", program.breaks), ("compilations", program.compiles), ("recompiles", program.recompiles), ("fallbacks", fallbacks),
+    ):  # fmt: skip
         if wanted is not None:
             why = f"{name}; all counters {counters}\n{_reasons()}{program.listing()}"
             test.assertEqual(counters[name], wanted, why)

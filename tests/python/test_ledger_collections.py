@@ -135,6 +135,19 @@ class StandardMappings(ProgramCase):
 class Subclasses(ProgramCase):
     row = "L15"
 
+    built_in_tuple_subclass_kept = Program(
+        """
+        log = []
+        class Shape(torch.Size): pass
+        class Pair(tuple):
+            def __new__(cls, a, b): return tuple.__new__(cls, (b, a))
+        def fn(x):
+            log.append(x.shape)
+            log.append([x.reshape(2, 2).shape, Pair(x.shape, 1)])
+            return x, x.shape
+        """,
+        expect="type(log[0]) is torch.Size",
+    )
     list_subclass_with_override = Program(
         """
         class Logged(list):
