@@ -141,7 +141,8 @@ function buildLib() {
 function buildApp() {
   buildLib();
   const stamp = join(kSite, ".built");
-  if (upToDate(stamp, [join(kWeb, "app"), join(kWeb, "view"), join(kRepo, "examples"), join(kNpm, ".built")]))
+  const folders = [join(kWeb, "app"), join(kWeb, "view"), join(kRepo, "examples"), join(kRepo, "docs")];
+  if (upToDate(stamp, [...folders, join(kRepo, "core", "interpret", "breaks.def"), join(kNpm, ".built")]))
     return;
   writeFirstRun();
   run("building web/app", process.execPath, [

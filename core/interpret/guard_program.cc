@@ -322,6 +322,7 @@ std::string GuardProgram::Wanted(const Guard& g) const {
 GuardMiss GuardProgram::FirstMiss(const FrameView& frame) {
   int failed = FirstFailure(frame);
   if (failed < 0) return {};
+  failures_[static_cast<size_t>(failed)]--;  // asking is no call
   Guard& g = guards_[static_cast<size_t>(failed)];
   GuardMiss miss{.guard = Text(g), .was = Wanted(g), .line = g.line};
   if (g.source.defined()) {

@@ -1,5 +1,5 @@
 // The packed tarball in a fresh project, in Chromium: a plain page, a page built by Vite, a worker, the view.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { spawnSync } from "node:child_process";
 import { extname, join } from "node:path";
@@ -129,5 +129,40 @@ session.stop();`;
       expect.arrayContaining(["Graph", "Guards", "Ledger", "Bytecode", "Kernels"]),
     );
     expect(result.left).toBe(1);
+  });
+
+  test("runs the worker, session and view of docs/page.md, built by Vite", async () => {
+    const snippets = [...readFileSync("docs/page.md", "utf8").matchAll(/^```js\n(.*?)^```$/gms)].map(
+      (match) => match[1] ?? "",
+    );
+    const [, worker, session, view] = snippets;
+    mkdirSync(join(project.folder, "src"), { recursive: true });
+    write("src/worker.js", worker?.replace("// worker.js\n", "") ?? "");
+    write(
+      "src/session.js",
+      `${session}
+const thirdbook = { report: () => report };
+const source = "print('hello')";
+${view?.replace("view.destroy();", 'const shown = document.querySelector("#report > div") !== null;\nview.destroy();')}
+document.title = JSON.stringify({ status, stdout, shown });`,
+    );
+    write(
+      "session.html",
+      '<!doctype html><title></title><body><div id="report"></div></body><script type="module" src="./src/session.js"></script>',
+    );
+    write(
+      "vite.config.js",
+      `export default { base: "./", worker: { format: "es" }, build: { target: "es2022", rollupOptions: { input: "session.html" } } };\n`,
+    );
+    const { status, stderr } = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
+      cwd: project.folder,
+      encoding: "utf8",
+    });
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    symlinkSync(join(process.cwd(), "node_modules", "pyodide"), join(project.folder, "dist", "pyodide"));
+    expect(await titleOf("dist/session.html")).toBe(
+      JSON.stringify({ status: 0, stdout: "hello\n", shown: true }),
+    );
   });
 });

@@ -11,7 +11,7 @@ const kSite = join(kBuild, "site");
 const kFolder = "/some/folder/";
 export const kPolicy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; object-src 'none'";
-const kTypes: Record<string, string> = {
+export const kTypes: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
   ".mjs": "text/javascript",

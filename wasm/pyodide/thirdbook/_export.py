@@ -44,7 +44,7 @@ def export(fn, *args, **kwargs) -> bytes:
     Tensors that fn reaches other than through its arguments (parameters, globals) are stored as they are now. Errors: Unsupported where fn has a graph
     break; ExportError where it has no tensor computation, or reaches an object whose state cannot be put back.
     """
-    from ._api import compile
+    from ._api import compile, config
     from ._verify import _Outputs, _ProcessState
 
     reach = Reach(fn, args, kwargs)
@@ -54,7 +54,8 @@ def export(fn, *args, **kwargs) -> bytes:
     process, capture = _ProcessState(), _Capture()
     known = {record["id"] for record in _core._records()}
     before = [(value, value.detach().clone()) for value in reach.reached(Tensor)]
-    compiled = compile(fn, fullgraph=True, backend=capture, verify=False)
+    with config.patch(enabled=True):  # the file has a graph even where programs run as plain Python
+        compiled = compile(fn, fullgraph=True, backend=capture, verify=False)
     try:
         with _Outputs(silent=True):
             result = compiled(*args, **kwargs)
