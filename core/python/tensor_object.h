@@ -50,8 +50,8 @@ class OperandResolver {
   virtual ~OperandResolver() = default;
   // True and *handle when `object` stands for a tensor, or for a number that only the call's run will know.
   virtual bool Resolve(PyObject* object, OperandHandle* handle) = 0;
-  // The number or text itself where `object` stands for one, for a parameter whose value must be known (borrowed;
-  // nullptr when it cannot be had).
+  // The number or text itself where `object` stands for one, for a parameter whose value must be known
+  // (borrowed; nullptr when it cannot be had).
   virtual PyObject* Known(PyObject* object) { return object; }
   // A Python number given where a Tensor operand is expected: a weak 0-d constant.
   virtual OperandHandle WeakConstant(PyObject* number) = 0;
