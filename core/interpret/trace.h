@@ -150,10 +150,6 @@ class Trace {
 
   // --- failures ---
   std::nullptr_t Break(std::string reason, BreakKind kind = BreakKind::kNoModel);
-  // Of a site that has no row in breaks.def yet.
-  std::nullptr_t Break(const std::string& reason, const char* why, const char* /*hint*/ = "") {
-    return Break(reason + ": " + why);
-  }
   std::nullptr_t Raise(Var exception);
   std::nullptr_t RaiseNew(PyObject* type, const std::string& message);
   std::nullptr_t

@@ -131,6 +131,38 @@ session.stop();`;
     expect(result.left).toBe(1);
   });
 
+  test("offers the view as a widget that follows its model", async () => {
+    const report = readFileSync("tests/web/fixtures/day16.report.json", "utf8");
+    const script = `import widget from "./node_modules/thirdbook/build/npm/view/index.js";
+const values = { report: ${report}, source: "x = 1", file: "day16.py" };
+const listeners = new Map();
+const model = {
+  get: (name) => values[name],
+  on: (event, callback) => listeners.set(event, callback),
+  off: (event) => listeners.delete(event),
+};
+const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+const end = widget.render({ model, el: document.body });
+const shadow = document.body.lastElementChild.shadowRoot;
+const headings = shadow.querySelectorAll("h3").length;
+values.report = "";
+listeners.get("change:report")();
+await frame();
+const empty = shadow.querySelector(".tb-large").textContent;
+end();
+document.title = JSON.stringify({ headings, empty, left: document.body.querySelectorAll("div").length, listeners: listeners.size });`;
+    write(
+      "widget.html",
+      `<!doctype html><meta charset="utf-8"><title></title><body></body><script type="module">${script}</script>`,
+    );
+    expect(JSON.parse(await titleOf("widget.html"))).toEqual({
+      headings: 7,
+      empty: "No report yet: run the program.",
+      left: 0,
+      listeners: 0,
+    });
+  });
+
   test("runs the worker, session and view of docs/page.md, built by Vite", async () => {
     const snippets = [...readFileSync("docs/page.md", "utf8").matchAll(/^```js\n(.*?)^```$/gms)].map(
       (match) => match[1] ?? "",

@@ -300,6 +300,29 @@ describe("without a network", () => {
   });
 });
 
+test("a new version throws the files of the old one away and says that it is there", async () => {
+  const { page } = await site.page();
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => caches.open("somebody-else")));
+  await page.reload();
+  site.changed.set("service_worker.js", (text) => text.replace(/"[0-9a-f]{16}"/, '"0123456789abcdef"'));
+  await page.reload();
+  await page.getByText("A newer version of this page has been fetched. Reload to use it.").waitFor();
+  site.changed.clear();
+  const names = () => page.evaluate(() => caches.keys());
+  await expect
+    .poll(names, { timeout: 30_000 })
+    .toEqual(expect.not.arrayContaining([expect.stringMatching(/^thirdbook-(?!0123456789abcdef)/)]));
+  expect(await names()).toEqual(expect.arrayContaining(["somebody-else", "thirdbook-0123456789abcdef"]));
+});
+
+test("?embed=1 leaves out what belongs to the whole page, and runs", async () => {
+  const { page } = await site.page("?embed=1");
+  expect(await page.getByRole("button", { name: "Share" }).isVisible()).toBe(false);
+  await ready(page);
+  await run(page);
+  expect(await output(page)).toBe(kDay16Output);
+});
+
 describe("a page that may not compile WebAssembly", () => {
   test("says so in one sentence with the remedy, and does not hang", async () => {
     const strict = await Site.open("script-src 'self'");
