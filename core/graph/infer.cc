@@ -164,6 +164,31 @@ bool IsDataDependent(Op op, const std::vector<const TensorMeta*>& operands, cons
   return false;
 }
 
+namespace {
+
+Result<Metas> InferByClass(const OpInfo& info, const Call& call) {
+  switch (info.op_class) {
+    case OpClass::kSource: return InferCreation(call);
+    case OpClass::kPointwise: return InferPointwise(call);
+    case OpClass::kReduction: return InferReduction(call);
+    case OpClass::kView:
+    case OpClass::kMaybeView: return InferView(call);
+    case OpClass::kRandom:
+      return call.operands.empty() || call.op == Op::k_multinomial ? InferCreation(call)
+                                                                   : InferByFamily(call);
+    default: return InferByFamily(call);
+  }
+}
+
+}  // namespace
+
+Device DeviceOf(const std::vector<const TensorMeta*>& operands) {
+  for (const TensorMeta* m : operands) {
+    if (m && m->device != Device::kCpu) return m->device;
+  }
+  return Device::kCpu;
+}
+
 Result<Metas> Infer(Op op, const std::vector<const TensorMeta*>& operands, const Attrs& attrs) {
   const OpInfo& info = Info(op);
   Attrs completed;
@@ -176,17 +201,12 @@ Result<Metas> Infer(Op op, const std::vector<const TensorMeta*>& operands, const
   if (IsDataDependent(op, operands, all)) {
     return NotImplementedError("the sizes of " + std::string(info.name) + " depend on the data");
   }
-  Call call{op, operands, all};
-  switch (info.op_class) {
-    case OpClass::kSource: return InferCreation(call);
-    case OpClass::kPointwise: return InferPointwise(call);
-    case OpClass::kReduction: return InferReduction(call);
-    case OpClass::kView:
-    case OpClass::kMaybeView: return InferView(call);
-    case OpClass::kRandom:
-      return operands.empty() || op == Op::k_multinomial ? InferCreation(call) : InferByFamily(call);
-    default: return InferByFamily(call);
+  TB_ASSIGN_OR_RETURN(Metas outputs, InferByClass(info, {op, operands, all}));
+  const Device device = DeviceOf(operands);
+  if (device != Device::kCpu) {
+    for (TensorMeta& meta : outputs) meta.device = device;
   }
+  return outputs;
 }
 
 Attrs CompleteAttrs(Op op, Attrs attrs) {

@@ -82,6 +82,9 @@ Attrs CompleteAttrs(Op op, Attrs attrs);
 Result<std::vector<TensorMeta>> Infer(Op op, const std::vector<const TensorMeta*>& operands,
                                       const Attrs& attrs);
 
+// The device that results of these operands belong to: the first that is not the CPU. Missing ones are null.
+Device DeviceOf(const std::vector<const TensorMeta*>& operands);
+
 // Whether the call has the operands and attributes that the schema asks for (Infer checks that itself).
 Status CheckArguments(Op op, const std::vector<const TensorMeta*>& operands, const Attrs& attrs);
 

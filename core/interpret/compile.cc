@@ -65,8 +65,9 @@ Backend BackendOption(const CompileOptions& options) {
     const char* text = PyUnicode_AsUTF8(value.get());
     if (strcmp(text, "eager") == 0 || strcmp(text, "reference") == 0) return Backend::kReference;
     if (strcmp(text, "webgpu") == 0) return Backend::kWebGpu;
+    if (strcmp(text, "wasm") == 0) return Backend::kWasm;
   }
-  return Backend::kWasm;
+  return Backend::kAuto;
 }
 
 // Aliasing premises that hold for the whole trace: what was written is no other object that was reached

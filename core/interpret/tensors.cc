@@ -311,6 +311,8 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
                  BreakKind::kPythonRaises);
   }
   if (call.requires_grad) return Break("a tensor that requires gradients is made", BreakKind::kGradients);
+  if (call.device != Device::kCpu)
+    return Break("a tensor is made on another device than the CPU", BreakKind::kOtherDevice);
   if (call.generator != nullptr) return Break("a random operation with a generator of its own");
   std::vector<ValueRef> operands;
   for (OperandHandle h : call.operands) operands.push_back(resolver.value(h));
@@ -372,6 +374,7 @@ Var Trace::TensorGetAttr(Var v, PyObject* name) {
     if (strcmp(text, "shape") == 0) return ConstSize(meta.sizes);
     if (strcmp(text, "dtype") == 0) return Const(DTypeObject(meta.dtype));
     if (strcmp(text, "ndim") == 0) return ConstSteal(PyLong_FromLongLong(meta.rank()));
+    if (strcmp(text, "device") == 0) return Fixed(DeviceObject(meta.device));
     if (strcmp(text, "requires_grad") == 0) return Bool(v->tensor->requires_grad);
     if (strcmp(text, "itemsize") == 0) return ConstSteal(PyLong_FromLong(ItemSize(meta.dtype)));
     if (strcmp(text, "nbytes") == 0)
@@ -382,8 +385,8 @@ Var Trace::TensorGetAttr(Var v, PyObject* name) {
       view->dict_of = v;
       return view;
     }
-    bool constant = strcmp(text, "device") == 0 || strncmp(text, "is_", 3) == 0 ||
-                    strcmp(text, "grad_fn") == 0 || strcmp(text, "layout") == 0;
+    bool constant =
+        strncmp(text, "is_", 3) == 0 || strcmp(text, "grad_fn") == 0 || strcmp(text, "layout") == 0;
     if (constant) {
       PyRef value = PyRef::Steal(PyObject_GetAttr(v->value ? v->value.get() : SampleTensor(), name));
       return value ? Fixed(value.get()) : RaiseFromPython();

@@ -201,13 +201,18 @@ class Writer {
     const int64_t rows = Product(step, 0, k.outer), count = Product(step, k.outer, k.dims());
     WgslForm form = WgslForm::kElements;
     if (!k.folds.empty()) {
-      const bool threads = rows >= kWgslGroup && (k.lane_outer || count <= kFewElements || rows >= kManyRows);
+      const int64_t many = limits_.software ? kWgslGroup : kManyRows;
+      const bool threads = rows >= kWgslGroup && (k.lane_outer || count <= kFewElements || rows >= many);
       form = threads ? WgslForm::kRowThreads : WgslForm::kRowGroups;
     }
-    const int64_t groups = form == WgslForm::kElements     ? Count(rows * count, kWgslGroup, limits_.groups)
-                           : form == WgslForm::kRowThreads ? Count(rows, kWgslGroup, limits_.groups)
-                                                           : Count(rows, 1, limits_.groups);
-    AddDispatch(step, k, EmitWgsl(k, bindings, form), {}, {groups, 1, 1});
+    std::vector<int64_t> groups = {Count(rows, 1, limits_.groups), 1, 1};
+    if (form == WgslForm::kRowThreads) groups[0] = Count(rows, kWgslGroup, limits_.groups);
+    if (form == WgslForm::kElements) {
+      const int64_t all = Count(rows * count, kWgslGroup, limits_.groups * limits_.groups);
+      groups[1] = Count(all, limits_.groups, limits_.groups);
+      groups[0] = Count(all, groups[1], limits_.groups);
+    }
+    AddDispatch(step, k, EmitWgsl(k, bindings, form), {}, groups);
   }
 
   Status AddProduct(const Step& step) {
@@ -219,6 +224,7 @@ class Writer {
     WgslProductForm form;
     form.convolution = shape.convolution;
     form.batched = shape.a_batch.size() > 1;
+    form.direct = limits_.software;
     form.a = BindingOf(step.a), form.b = BindingOf(step.b);
     Step dispatched = step;
     if (!step.kernel) {  // the product itself is what is written

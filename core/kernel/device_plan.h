@@ -32,6 +32,9 @@ struct DeviceLimits {
   int storage_buffers = 8;           // bound at once
   int64_t buffer_bytes = 128 << 20;  // of one buffer
   int64_t groups = 65535;            // workgroups along a dimension
+  // An adapter in software, where invocations of a workgroup wait for each other dearly: what can does
+  // without.
+  bool software = false;
 };
 
 class DevicePlan {

@@ -69,6 +69,7 @@ class PlanExecutable final : public Executable {
     if (count != graph_.inputs().size()) return TypeError("wrong number of graph inputs");
     for (size_t i = 0; i < count; ++i) {
       if (!inputs[i]->defined()) return TypeError("an input of the graph is missing");
+      TB_RETURN_IF_ERROR(inputs[i]->ToHost());
     }
     if (!Fits(*last_, inputs)) {
       TB_ASSIGN_OR_RETURN(last_, FindPlan(inputs, count));

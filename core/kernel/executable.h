@@ -36,7 +36,9 @@ class Executable {
   virtual std::string PlanText() const = 0;  // the steps of the last plan
 };
 
-enum class Backend : uint8_t { kReference, kWasm, kWebGpu };
+// kAuto: on wasm, and on the GPU where an input is there. Here, both kAuto and kWebGpu are kWasm; who runs
+// graphs on the GPU asks first.
+enum class Backend : uint8_t { kReference, kWasm, kWebGpu, kAuto };
 
 // Optimises, plans and (where the engine allows) generates code. Falls back step by step: what cannot be
 // generated runs as a library kernel.

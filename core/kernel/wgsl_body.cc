@@ -212,9 +212,9 @@ std::string WgslBody::Expression(const Instr& instr) {
     case Prim::k_max: return is_bool ? infix("||") : call(is_float ? "tb_max" : "max");
     case Prim::k_pmin: return "select(" + a + ", " + b + ", " + b + " < " + a + ")";
     case Prim::k_pmax: return "select(" + a + ", " + b + ", " + a + " < " + b + ")";
-    case Prim::k_madd: return "fma(" + a + ", " + b + ", " + arg(2) + ")";
-    case Prim::k_nmadd: return "fma(-" + a + ", " + b + ", " + arg(2) + ")";
-    case Prim::k_msub: return "fma(" + a + ", " + b + ", -" + arg(2) + ")";
+    case Prim::k_madd: return "tb_mad(" + a + ", " + b + ", " + arg(2) + ")";
+    case Prim::k_nmadd: return "tb_mad(-" + a + ", " + b + ", " + arg(2) + ")";
+    case Prim::k_msub: return "tb_mad(" + a + ", " + b + ", -" + arg(2) + ")";
     case Prim::k_eq: return infix("==");
     case Prim::k_ne:
       if (operand != LaneType::kF32) return infix("!=");

@@ -46,9 +46,8 @@ class Emitter {
   // ---- No folds
 
   void Elements() {
-    const std::string group = std::to_string(kWgslGroup) + "u";
-    body_.Open("for (var e = group.x * " + group + " + lane; e < " + body_.Cell({Kind::kTotal}) +
-               "; e += groups.x * " + group + ") {");
+    body_.Line("let e = (group.y * groups.x + group.x) * " + std::to_string(kWgslGroup) + "u + lane;");
+    body_.Open("if (e < " + body_.Cell({Kind::kTotal}) + ") {");
     EmitElement(k_, "e", &body_);
     body_.Close();
   }

@@ -14,6 +14,8 @@ struct Function {
 // Later ones call earlier ones only. The polynomials are those of math_expand.cc; atan's and erfc's are
 // fitted alike.
 constexpr Function kFunctions[] = {
+    // Not fma(): adapters that have none make it slow, and those that have it use it here anyway.
+    {"tb_mad", "fn tb_mad(a: f32, b: f32, c: f32) -> f32 { return a * b + c; }\n"},
     {"tb_float", "fn tb_float(bits: u32) -> f32 { return bitcast<f32>(bits | p.c[0].x); }\n"},
     {"tb_nan", "fn tb_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }\n"},
     {"tb_signed", R"(fn tb_signed(value: f32, x: f32) -> f32 {
@@ -47,18 +49,18 @@ constexpr Function kFunctions[] = {
 }
 )"},
     {"tb_exp_near", R"(fn tb_exp_near(r: f32) -> f32 {
-  var q = fma(0.00138141739, r, 0.00836892147);
-  q = fma(q, r, 0.0416684076);
-  q = fma(q, r, 0.166665196);
-  q = fma(q, r, 0.49999994);
-  return fma(r * r, q, r) + 1.0;
+  var q = tb_mad(0.00138141739, r, 0.00836892147);
+  q = tb_mad(q, r, 0.0416684076);
+  q = tb_mad(q, r, 0.166665196);
+  q = tb_mad(q, r, 0.49999994);
+  return tb_mad(r * r, q, r) + 1.0;
 }
 )"},
     {"tb_exp", R"(fn tb_exp(x: f32) -> f32 {
   if (tb_nan(x)) { return x; }
   let c = tb_within(x, -104.0, 89.0);
   let n = round(c * 1.44269504);
-  let r = fma(n, -1.42860682e-6, fma(n, -0.693145751953125, c));
+  let r = tb_mad(n, -1.42860682e-6, tb_mad(n, -0.693145751953125, c));
   return tb_scaled(tb_exp_near(r), n);
 }
 )"},
@@ -73,13 +75,13 @@ constexpr Function kFunctions[] = {
   if (tb_nan(x)) { return x; }
   let c = tb_within(x, -18.0, 89.0);
   let n = round(c * 1.44269504);
-  let r = fma(n, -1.42860682e-6, fma(n, -0.693145751953125, c));
-  var q = fma(0.00138824852, r, 0.0083667133);
-  q = fma(q, r, 0.0416672044);
-  q = fma(q, r, 0.16666542);
-  q = fma(q, r, 0.49999997);
+  let r = tb_mad(n, -1.42860682e-6, tb_mad(n, -0.693145751953125, c));
+  var q = tb_mad(0.00138824852, r, 0.0083667133);
+  q = tb_mad(q, r, 0.0416672044);
+  q = tb_mad(q, r, 0.16666542);
+  q = tb_mad(q, r, 0.49999997);
   let scale = bitcast<f32>(u32(i32(n) + 126) << 23u);
-  let half = fma(scale, fma(r * r, q, r), scale - 0.5);
+  let half = tb_mad(scale, tb_mad(r * r, q, r), scale - 0.5);
   return tb_signed(half + half, x);
 }
 )"},
@@ -89,16 +91,16 @@ constexpr Function kFunctions[] = {
   let bits = bitcast<i32>(select(x, x * 8388608.0, small));
   let e = (bits - 0x3f3504f3) >> 23u;
   let f = bitcast<f32>(bits - (e << 23u)) - 1.0;
-  var q = fma(0.067575708, f, -0.116943352);
-  q = fma(q, f, 0.118935123);
-  q = fma(q, f, -0.124030836);
-  q = fma(q, f, 0.142185539);
-  q = fma(q, f, -0.166680902);
-  q = fma(q, f, 0.200021669);
-  q = fma(q, f, -0.250000089);
-  q = fma(q, f, 0.333333105);
+  var q = tb_mad(0.067575708, f, -0.116943352);
+  q = tb_mad(q, f, 0.118935123);
+  q = tb_mad(q, f, -0.124030836);
+  q = tb_mad(q, f, 0.142185539);
+  q = tb_mad(q, f, -0.166680902);
+  q = tb_mad(q, f, 0.200021669);
+  q = tb_mad(q, f, -0.250000089);
+  q = tb_mad(q, f, 0.333333105);
   let square = f * f;
-  return vec3<f32>(f32(e) - select(0.0, 23.0, small), f, fma(-0.5, square, square * f * q));
+  return vec3<f32>(f32(e) - select(0.0, 23.0, small), f, tb_mad(-0.5, square, square * f * q));
 }
 )"},
     {"tb_log_edges", R"(fn tb_log_edges(x: f32, y: f32) -> f32 {
@@ -109,18 +111,18 @@ constexpr Function kFunctions[] = {
 )"},
     {"tb_log", R"(fn tb_log(x: f32) -> f32 {
   let k = tb_log_split(x);
-  return tb_log_edges(x, fma(k.x, 0.693359375, k.y + fma(k.x, -2.1219444e-4, k.z)));
+  return tb_log_edges(x, tb_mad(k.x, 0.693359375, k.y + tb_mad(k.x, -2.1219444e-4, k.z)));
 }
 )"},
     {"tb_log2", R"(fn tb_log2(x: f32) -> f32 {
   let k = tb_log_split(x);
-  return tb_log_edges(x, fma(k.y, 1.44269502, fma(k.z, 1.44269502, k.y * 1.925963e-8)) + k.x);
+  return tb_log_edges(x, tb_mad(k.y, 1.44269502, tb_mad(k.z, 1.44269502, k.y * 1.925963e-8)) + k.x);
 }
 )"},
     {"tb_log10", R"(fn tb_log10(x: f32) -> f32 {
   let k = tb_log_split(x);
-  let tail = fma(k.x, 4.6050390e-6, k.z * 0.434294482);
-  return tb_log_edges(x, fma(k.x, 0.301025391, fma(k.y, 0.434294482, tail)));
+  let tail = tb_mad(k.x, 4.6050390e-6, k.z * 0.434294482);
+  return tb_log_edges(x, tb_mad(k.x, 0.301025391, tb_mad(k.y, 0.434294482, tail)));
 }
 )"},
     {"tb_log1p", R"(fn tb_log1p(x: f32) -> f32 {
@@ -133,11 +135,11 @@ constexpr Function kFunctions[] = {
     // Quarter turns of x, and what is left of it.
     {"tb_turn", R"(fn tb_turn(x: f32) -> vec2<f32> {
   let n = round(x * 0.636619772);
-  var r = fma(n, -1.5703125, x);
-  r = fma(n, -4.83751296997e-4, r);
+  var r = tb_mad(n, -1.5703125, x);
+  r = tb_mad(n, -4.83751296997e-4, r);
   let third = n * 7.54953362e-8;
   let sum = r - third;
-  return vec2<f32>(n, sum + fma(n, -2.5633441e-12, (r - sum) - third));
+  return vec2<f32>(n, sum + tb_mad(n, -2.5633441e-12, (r - sum) - third));
 }
 )"},
     {"tb_sin_turned", R"(fn tb_sin_turned(x: f32, turns: i32) -> f32 {
@@ -146,13 +148,13 @@ constexpr Function kFunctions[] = {
   let k = tb_turn(x);
   let r = k.y;
   let z = r * r;
-  var s = fma(2.71802583e-06, z, -0.000198393027);
-  s = fma(s, z, 0.00833332911);
-  s = fma(s, z, -0.166666672);
-  var c = fma(2.44322091e-05, z, -0.00138873083);
-  c = fma(c, z, 0.0416666456);
+  var s = tb_mad(2.71802583e-06, z, -0.000198393027);
+  s = tb_mad(s, z, 0.00833332911);
+  s = tb_mad(s, z, -0.166666672);
+  var c = tb_mad(2.44322091e-05, z, -0.00138873083);
+  c = tb_mad(c, z, 0.0416666456);
   let quadrant = i32(k.x) + turns;
-  let y = select(tb_signed(fma(z * r, s, r), r), fma(z * z, c, fma(-0.5, z, 1.0)), (quadrant & 1) == 1);
+  let y = select(tb_signed(tb_mad(z * r, s, r), r), tb_mad(z * z, c, tb_mad(-0.5, z, 1.0)), (quadrant & 1) == 1);
   return select(y, -y, (quadrant & 2) == 2);
 }
 )"},
@@ -174,7 +176,7 @@ constexpr Function kFunctions[] = {
   let a = abs(x);
   if (a > 1.0) {
     let t = tb_exp(a * 0.5);
-    return tb_signed(fma(0.5 * t, t, -0.5 / t / t), x);
+    return tb_signed(tb_mad(0.5 * t, t, -0.5 / t / t), x);
   }
   let e = tb_expm1(a);
   return tb_signed(0.5 * (e + e / (e + 1.0)), x);
@@ -182,20 +184,20 @@ constexpr Function kFunctions[] = {
 )"},
     {"tb_cosh", R"(fn tb_cosh(x: f32) -> f32 {
   let t = tb_exp(abs(x) * 0.5);
-  return fma(0.5 * t, t, 0.5 / t / t);
+  return tb_mad(0.5 * t, t, 0.5 / t / t);
 }
 )"},
     {"tb_asinh", R"(fn tb_asinh(x: f32) -> f32 {
   let a = abs(x);
   if (a > 1e9) { return tb_signed(tb_log(a) + 0.69314718, x); }
-  return tb_signed(tb_log1p(a + a * a / (1.0 + sqrt(fma(a, a, 1.0)))), x);
+  return tb_signed(tb_log1p(a + a * a / (1.0 + sqrt(tb_mad(a, a, 1.0)))), x);
 }
 )"},
     {"tb_acosh", R"(fn tb_acosh(x: f32) -> f32 {
   if (x < 1.0) { return tb_float(0x7fc00000u); }
   if (x > 1e9) { return tb_log(x) + 0.69314718; }
   let t = x - 1.0;
-  return tb_log1p(t + sqrt(fma(t, t, 2.0 * t)));
+  return tb_log1p(t + sqrt(tb_mad(t, t, 2.0 * t)));
 }
 )"},
     {"tb_atanh", R"(fn tb_atanh(x: f32) -> f32 {
@@ -217,11 +219,11 @@ constexpr Function kFunctions[] = {
     base = 0.785398163;
   }
   let z = r * r;
-  var q = fma(-0.0608299349, z, 0.105958291);
-  q = fma(q, z, -0.142438267);
-  q = fma(q, z, 0.199984883);
-  q = fma(q, z, -0.333333155);
-  return tb_signed(base + fma(r * z, q, r), x);
+  var q = tb_mad(-0.0608299349, z, 0.105958291);
+  q = tb_mad(q, z, -0.142438267);
+  q = tb_mad(q, z, 0.199984883);
+  q = tb_mad(q, z, -0.333333155);
+  return tb_signed(base + tb_mad(r * z, q, r), x);
 }
 )"},
     {"tb_atan2", R"(fn tb_atan2(y: f32, x: f32) -> f32 {
@@ -252,36 +254,36 @@ constexpr Function kFunctions[] = {
   let a = abs(x);
   if (a < 1.0) {
     let z = x * x;
-    var q = fma(7.85388329e-05, z, -0.000801020069);
-    q = fma(q, z, 0.00518832868);
-    q = fma(q, z, -0.0268538129);
-    q = fma(q, z, 0.112835854);
-    q = fma(q, z, -0.37612626);
-    q = fma(q, z, 0.128379166);
-    return fma(x, q, x);
+    var q = tb_mad(7.85388329e-05, z, -0.000801020069);
+    q = tb_mad(q, z, 0.00518832868);
+    q = tb_mad(q, z, -0.0268538129);
+    q = tb_mad(q, z, 0.112835854);
+    q = tb_mad(q, z, -0.37612626);
+    q = tb_mad(q, z, 0.128379166);
+    return tb_mad(x, q, x);
   }
   let c = min(a, 4.0);
-  var q = fma(-0.000187604732, c, 0.00296011358);
-  q = fma(q, c, -0.02188964);
-  q = fma(q, c, 0.103218198);
-  q = fma(q, c, 0.63801223);
-  q = fma(q, c, 1.12717164);
-  q = fma(q, c, 0.000320574705);
+  var q = tb_mad(-0.000187604732, c, 0.00296011358);
+  q = tb_mad(q, c, -0.02188964);
+  q = tb_mad(q, c, 0.103218198);
+  q = tb_mad(q, c, 0.63801223);
+  q = tb_mad(q, c, 1.12717164);
+  q = tb_mad(q, c, 0.000320574705);
   return tb_signed(1.0 - tb_exp(-q), x);
 }
 )"},
     {"tb_erfc", R"(fn tb_erfc(x: f32) -> f32 {
   if (!(x >= 0.5)) { return 1.0 - tb_erf(x); }
   let c = min(x, 10.5);
-  let t = 1.0 / fma(0.5, c, 1.0);
-  var q = fma(-0.0612578402, t, 0.296011876);
-  q = fma(q, t, -0.511075117);
-  q = fma(q, t, 0.304488332);
-  q = fma(q, t, -0.0436951367);
-  q = fma(q, t, 0.209296969);
-  q = fma(q, t, 0.241604375);
-  q = fma(q, t, 0.282557471);
-  q = fma(q, t, 0.282077338);
+  let t = 1.0 / tb_mad(0.5, c, 1.0);
+  var q = tb_mad(-0.0612578402, t, 0.296011876);
+  q = tb_mad(q, t, -0.511075117);
+  q = tb_mad(q, t, 0.304488332);
+  q = tb_mad(q, t, -0.0436951367);
+  q = tb_mad(q, t, 0.209296969);
+  q = tb_mad(q, t, 0.241604375);
+  q = tb_mad(q, t, 0.282557471);
+  q = tb_mad(q, t, 0.282077338);
   return tb_exp(-c * c) * t * q;
 }
 )"},
@@ -301,9 +303,9 @@ constexpr Function kFunctions[] = {
   } else {
     if (x < 0.0 && !whole) { return tb_float(0x7fc00000u); }
     let k = tb_log_split(a);
-    let part = y * fma(k.y + k.z, 1.44269502, (k.y + k.z) * 1.925963e-8);
-    let n = round(tb_within(fma(y, k.x, part), -300.0, 300.0));
-    let r = tb_within(fma(y, k.x, -n) + part, -150.0, 150.0);
+    let part = y * tb_mad(k.y + k.z, 1.44269502, (k.y + k.z) * 1.925963e-8);
+    let n = round(tb_within(tb_mad(y, k.x, part), -300.0, 300.0));
+    let r = tb_within(tb_mad(y, k.x, -n) + part, -150.0, 150.0);
     let m = round(r);
     z = tb_scaled(tb_scaled(tb_exp_near((r - m) * 0.69314718), m), tb_within(n, -250.0, 250.0));
   }
@@ -386,7 +388,7 @@ constexpr Function kFunctions[] = {
     {"tb_i64_f32", R"(fn tb_i64_f32(v: vec2<u32>) -> f32 {
   if (u32(i32(v.x) >> 31u) == v.y) { return f32(i32(v.x)); }
   let a = tb_abs64(v);
-  return select(1.0, -1.0, i32(v.y) < 0) * fma(f32(a.y), 4294967296.0, f32(a.x));
+  return select(1.0, -1.0, i32(v.y) < 0) * tb_mad(f32(a.y), 4294967296.0, f32(a.x));
 }
 )"},
     {"tb_f32_i64", R"(fn tb_f32_i64(x: f32) -> vec2<u32> {
@@ -395,7 +397,7 @@ constexpr Function kFunctions[] = {
   if (x < -9223372036854775808.0) { return vec2<u32>(0u, 0x80000000u); }
   let a = trunc(abs(x));
   let high = floor(a * 2.3283064365386963e-10);
-  let v = vec2<u32>(u32(fma(high, -4294967296.0, a)), u32(high));
+  let v = vec2<u32>(u32(tb_mad(high, -4294967296.0, a)), u32(high));
   return select(v, tb_neg64(v), x < 0.0);
 }
 )"},

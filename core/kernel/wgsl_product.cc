@@ -39,7 +39,7 @@ void Replace(std::string* text, const std::string& word, const std::string& with
   }
 }
 
-constexpr const char* kMain = R"(@compute @workgroup_size(64)
+constexpr const char* kHead = R"(@compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32) {
   let row0 = group.y * 32u;
@@ -53,7 +53,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     var s1 = vec4<f32>();
     var s2 = vec4<f32>();
     var s3 = vec4<f32>();
-    for (var k0 = 0u; k0 < k; k0 += 16u) {
+)";
+
+constexpr const char* kTiled = R"(    for (var k0 = 0u; k0 < k; k0 += 16u) {
       for (var j = lane; j < 128u; j += 64u) {
         let a_k = k0 + j % 16u;
         let row = row0 + j / 16u * 4u;
@@ -88,7 +90,24 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       }
       workgroupBarrier();
     }
-    var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
+)";
+
+// Rows and columns beyond the end are read again from the last one, and not stored.
+constexpr const char* kDirect = R"(    let row = vec4<u32>(0u, 1u, 2u, 3u) + row0 + ty * 4u;
+    let column = min(vec4<u32>(0u, 1u, 2u, 3u) + column0 + tx * 4u, vec4<u32>(n - 1u));
+    let at = a_start + min(row, vec4<u32>(m - 1u)) * a_row;
+    for (var i = 0u; i < k; i++) {
+      let step = i * a_column;
+      let b = vec4<f32>(b_element(b_start, i, column.x), b_element(b_start, i, column.y),
+                        b_element(b_start, i, column.z), b_element(b_start, i, column.w));
+      s0 += A[at.x + step] * b;
+      s1 += A[at.y + step] * b;
+      s2 += A[at.z + step] * b;
+      s3 += A[at.w + step] * b;
+    }
+)";
+
+constexpr const char* kTail = R"(    var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
     for (var j = 0u; j < 16u; j++) {
       let row = row0 + ty * 4u + j / 4u;
       let column = column0 + tx * 4u + j % 4u;
@@ -124,7 +143,8 @@ WgslShader EmitWgslProduct(const WgslProductForm& form, const LoopKernel& epilog
   EmitElement(epilogue, "e", &body);
   body.Close();
   const std::string offsets = "g" + std::to_string(form.offsets);
-  std::string text = std::string(form.convolution ? kImageElement : kMatrixElement) + kMain;
+  std::string text = std::string(form.convolution ? kImageElement : kMatrixElement) + kHead +
+                     (form.direct ? kDirect : kTiled) + kTail;
   Replace(&text, "A_OFFSET", form.batched ? "+ u32(" + offsets + "[batch * 2u])" : "");
   Replace(&text, "B_OFFSET", form.batched ? "+ u32(" + offsets + "[batch * 2u + 1u])" : "");
   Replace(&text, "A", "g" + std::to_string(form.a));
@@ -134,8 +154,9 @@ WgslShader EmitWgslProduct(const WgslProductForm& form, const LoopKernel& epilog
     Replace(&text, kNames[i], body.Cell({WgslCell::Kind::kShape, -1, static_cast<int>(i)}));
   }
   body.Line(text);
-  return body.Finish(
-      "var<workgroup> a_tile: array<vec4<f32>, 128>;\nvar<workgroup> b_tile: array<vec4<f32>, 128>;\n");
+  return body.Finish(form.direct ? ""
+                                 : "var<workgroup> a_tile: array<vec4<f32>, 128>;\n"
+                                   "var<workgroup> b_tile: array<vec4<f32>, 128>;\n");
 }
 
 std::vector<int64_t> WgslProductShape(const ProductShape& s, int64_t a_base, int64_t b_base) {

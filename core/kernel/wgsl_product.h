@@ -6,7 +6,7 @@
 // in the order of k.
 //
 // A workgroup of 64 computes a tile of 32 x 32, an invocation 4 x 4 of it; 16 rows of B and columns of A at a
-// time lie in workgroup memory.
+// time lie in workgroup memory, or (direct) each invocation reads its own.
 #pragma once
 
 #include "kernel/product.h"
@@ -18,6 +18,7 @@ inline constexpr int kWgslTile = 32;
 
 struct WgslProductForm {
   bool convolution = false;
+  bool direct = false;            // no workgroup memory: for adapters in software
   bool batched = false;           // more than one matrix: `offsets` holds a pair (a, b) for each
   int a = 1, b = 2, offsets = 3;  // bindings
   int product = -1;               // the epilogue's buffer that is the product

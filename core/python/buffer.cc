@@ -67,6 +67,12 @@ int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
     PyErr_SetString(PyExc_BufferError, "the tensor is not contiguous");
     return -1;
   }
+  const Status status = tensor.ToHost();
+  if (!status.ok()) {
+    RaiseStatus(status);
+    return -1;
+  }
+  tensor.storage()->SetExported();
   auto* exported = new Export{tensor.storage(), {}, {}};
   Py_ssize_t itemsize = ItemSize(meta.dtype);
   for (size_t i = 0; i < meta.sizes.size(); ++i) {

@@ -67,6 +67,7 @@ bool TryFastBinary(Op op, PyObject* a, PyObject* b, bool in_place, Tensor* out) 
       return false;
     bool shifted = tensor.storage() == shaped.storage() && tensor.meta().offset != meta.offset;
     if (in_place && shifted) return false;
+    if (tensor.storage()->device_id() >= 0 || tensor.meta().device != Device::kCpu) return false;
     addresses[i + 1] = tensor.data<char>();
     strides[i + 1] = item;
   }

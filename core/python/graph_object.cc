@@ -5,7 +5,9 @@
 
 #include "graph/serialize.h"
 #include "kernel/engine.h"
+#include "python/device_graph.h"
 #include "python/fault_injection.h"
+#include "python/frame_hook.h"
 #include "python/py_ref.h"
 #include "python/tensor_internal.h"
 #include "python/tensor_object.h"
@@ -26,6 +28,8 @@ struct GraphObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   Graph* graph;
   Executable* executable;  // nullptr: node by node
+  DeviceGraph* device;     // nullptr: never on the GPU
+  bool device_first;       // on the GPU wherever the inputs are
   std::vector<Scalar>* scalars;
   bool random;
 };
@@ -61,6 +65,10 @@ const Tensor* ToTensor(PyObject* o, Scalar* scalar) {
 constexpr size_t kInline = 16;  // inputs for which no memory is taken
 
 Status RunGraph(GraphObject* g, const Tensor* const* inputs, size_t n, std::vector<Tensor>* outputs) {
+  if (g->device != nullptr && (g->device_first || AnyOnDevice(inputs, n))) {
+    if (g->device->Run(*g->graph, inputs, n, outputs)) return Status::Ok();
+    ++Counters().fallbacks;
+  }
   FaultScope faults;
   if (g->executable != nullptr) return g->executable->RunInto(inputs, n, outputs);
   if (DispatchFault()) return RuntimeError("a graph's run was refused");
@@ -116,6 +124,7 @@ PyObject* CallGraph(PyObject* self, PyObject* const* args, size_t nargsf, PyObje
 void Dealloc(PyObject* self) {
   GraphObject* g = reinterpret_cast<GraphObject*>(self);
   delete g->executable;
+  delete g->device;
   delete g->graph;
   delete g->scalars;
   PyTypeObject* type = Py_TYPE(self);
@@ -133,6 +142,7 @@ PyObject* Commit(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     PyErr_SetString(PyExc_TypeError, "_commit takes two tensors");
     return nullptr;
   }
+  if (CommitOnDevice(AsTensor(args[0]), AsTensor(args[1]))) Py_RETURN_NONE;
   Status status = CopyInto(AsTensor(args[0]), AsTensor(args[1]));
   return status.ok() ? Py_NewRef(Py_None) : RaiseStatus(status);
 }
@@ -244,6 +254,9 @@ PyObject* MakeGraphObject(Graph graph, Backend backend) {
   if (g == nullptr) return nullptr;
   g->vectorcall = CallGraph;
   g->executable = executable.release();
+  g->device =
+      (backend == Backend::kWebGpu || backend == Backend::kAuto) && !random ? new DeviceGraph : nullptr;
+  g->device_first = backend == Backend::kWebGpu;
   g->random = random;
   g->scalars = new std::vector<Scalar>(graph.inputs().size());
   g->graph = new Graph(std::move(graph));
@@ -259,7 +272,8 @@ Executable* ExecutableOf(PyObject* object) {
 
 bool InitGraphObject(PyObject* module) {
   graph_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&graph_spec));
-  return graph_type != nullptr && PyModule_AddFunctions(module, kMethods) == 0 && InitFaultInjection(module);
+  return graph_type != nullptr && PyModule_AddFunctions(module, kMethods) == 0 &&
+         InitFaultInjection(module) && InitDeviceGraph(module);
 }
 
 }  // namespace thirdbook

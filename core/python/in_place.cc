@@ -38,10 +38,10 @@ bool RepeatsElements(const TensorMeta& meta) {
 bool PartlyOverlaps(const Tensor& a, const Tensor& b) {
   if (a.storage() != b.storage() || a.meta().numel() == 0 || b.meta().numel() == 0) return false;
   if (!IsDense(a.meta()) || !IsDense(b.meta())) return false;
-  const char* a_begin = a.data<char>();
-  const char* b_begin = b.data<char>();
-  const char* a_end = a_begin + a.meta().numel() * ItemSize(a.dtype());
-  const char* b_end = b_begin + b.meta().numel() * ItemSize(b.dtype());
+  const int64_t a_begin = a.meta().offset * ItemSize(a.dtype()),
+                b_begin = b.meta().offset * ItemSize(b.dtype());
+  const int64_t a_end = a_begin + a.meta().numel() * ItemSize(a.dtype());
+  const int64_t b_end = b_begin + b.meta().numel() * ItemSize(b.dtype());
   if (a_begin == b_begin && a_end == b_end) return a.meta().strides != b.meta().strides;
   return a_begin < b_end && b_begin < a_end;
 }

@@ -121,6 +121,8 @@ class Decomposer {
     if (meta.dtype == DType::kBool && meta.rank() == 0) {
       if (IsTensor(object)) {
         item->kind = Kind::kBool;
+        const Status status = AsTensor(object).ToHost();
+        if (!status.ok()) return RaiseStatus(status) != nullptr;
         item->number = *AsTensor(object).data<bool>() ? 1 : 0;
         return true;
       }

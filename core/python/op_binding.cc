@@ -127,13 +127,7 @@ bool PlaceCommonKeyword(const OpFunctionObject* function, std::string_view keywo
   }
   if (op_class == OpClass::kSource || op_class == OpClass::kRandom) {
     if (keyword == "device") {
-      Device device;
-      if (!AsDevice(value, &device)) return false;
-      if (device == Device::kCpu) return true;
-      PyErr_Format(PyExc_NotImplementedError,
-                   "%U(): tensors live in the CPU's memory; device %R holds compiled graphs only",
-                   function->name, value);
-      return false;
+      return AsDevice(value, &out->device);
     }
     if (keyword == "requires_grad") {
       int truth = PyObject_IsTrue(value);

@@ -293,7 +293,7 @@ PyObject* CallOpEagerly(const OpFunctionObject* function, PyObject* const* args,
   }
   GeneratorScope scope(call.generator);
   if (!scope.ok()) return nullptr;
-  auto outputs = Execute(call.op, operands, call.attrs);
+  auto outputs = OnDevice(Execute(call.op, operands, call.attrs), call.device);
   if (!scope.Leave()) return nullptr;
   if (!outputs.ok()) return RaiseStatus(outputs.status());
   if (target != nullptr) {

@@ -224,8 +224,6 @@ PyObject* MakeTensor(PyObject*, PyObject* args, PyObject* kwargs) {
   }
   Device device;
   if (!AsDevice(device_object, &device)) return nullptr;
-  if (device != Device::kCpu)
-    return PyErr_Format(PyExc_NotImplementedError, "tensor(): tensors live in the CPU's memory");
   std::optional<DType> dtype;
   DType given;
   if (dtype_object != Py_None) {
@@ -237,6 +235,9 @@ PyObject* MakeTensor(PyObject*, PyObject* args, PyObject* kwargs) {
   }
   Tensor tensor;
   if (!TensorFromData(data, dtype, &tensor)) return nullptr;
+  TensorMeta meta = tensor.meta();
+  meta.device = device;
+  tensor = tensor.WithMeta(std::move(meta));
   if (requires_grad && !IsFloating(tensor.dtype())) {
     return PyErr_Format(PyExc_RuntimeError,
                         "Only Tensors of floating point and complex dtype can require gradients");
@@ -323,12 +324,18 @@ PyObject* ElementToPython(const Tensor& tensor, int64_t element) {
 
 PyObject* ItemOf(const Tensor& tensor) {
   int64_t count = tensor.meta().numel();
+  const Status status = tensor.ToHost();
+  if (!status.ok()) return RaiseStatus(status);
   if (count == 1) return ElementToPython(tensor, tensor.meta().offset);
   return PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar",
                       static_cast<long long>(count));
 }
 
-PyObject* ToList(const Tensor& tensor) { return ListOf(tensor, 0, tensor.meta().offset); }
+PyObject* ToList(const Tensor& tensor) {
+  const Status status = tensor.ToHost();
+  if (!status.ok()) return RaiseStatus(status);
+  return ListOf(tensor, 0, tensor.meta().offset);
+}
 
 bool TensorFromData(PyObject* data, std::optional<DType> dtype, Tensor* out) {
   if (IsTensor(data)) return CopyOf(AsTensor(data), dtype, out);

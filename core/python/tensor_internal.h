@@ -24,7 +24,6 @@ namespace thirdbook {
 // ---- dtype_object.cc
 bool InitDTypeObjects(PyObject* module);
 PyObject* MakeSize(const Sizes& sizes);  // torch.Size; new reference
-PyObject* DeviceObject(Device device);   // borrowed singleton
 bool AsDevice(PyObject* object,
               Device* out);  // a device object, "cpu", None (the default); false with an exception set
 // A dtype object, or one of the Python types bool, int, float; false (no exception) for anything else.

@@ -80,6 +80,8 @@ PyObject* StorageOffset(PyObject* self, PyObject*) {
 }
 PyObject* DataPtr(PyObject* self, PyObject*) {
   const Tensor& tensor = AsTensor(self);
+  const Status status = tensor.ToHost();
+  if (!status.ok()) return RaiseStatus(status);
   return PyLong_FromVoidPtr(tensor.meta().numel() == 0 ? nullptr : tensor.data());
 }
 PyObject* StoragePtr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(AsTensor(self).storage().get()); }

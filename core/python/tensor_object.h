@@ -68,6 +68,7 @@ struct BoundCall {
   Attrs attrs;
   OperandHandle out = -1;         // `out=`
   bool requires_grad = false;     // creation ops: `requires_grad=True`
+  Device device = Device::kCpu;   // creation ops: `device=`
   PyObject* generator = nullptr;  // random ops: `generator=` (borrowed); nullptr: the default one
 };
 
@@ -111,6 +112,7 @@ bool InitTensorTypes(
 
 // torch.float32 and friends: singletons of type `dtype`.
 PyObject* DTypeObject(DType dtype);          // borrowed
+PyObject* DeviceObject(Device device);       // borrowed singleton
 bool AsDType(PyObject* object, DType* out);  // false (no exception) when it is not one
 
 }  // namespace thirdbook

@@ -47,6 +47,7 @@ void CopyElements(const Tensor& target, const Tensor& source) {
 }
 
 Result<Tensor> ToContiguous(const Tensor& source, DType dtype) {
+  TB_RETURN_IF_ERROR(source.ToHost());
   TB_ASSIGN_OR_RETURN(Tensor out, Tensor::Empty(dtype, source.sizes()));
   CopyElements(out, source);
   return out;
@@ -76,6 +77,7 @@ Result<Tensor> AsDType(const Tensor& source, DType dtype) {
 }
 
 Result<Tensor> CopyLayout(const Tensor& source) {
+  TB_RETURN_IF_ERROR(source.ToHost());
   int64_t low, high, item = ItemSize(source.dtype());
   Extent(source.meta(), &low, &high);
   TB_ASSIGN_OR_RETURN(Tensor whole, Tensor::Empty(source.dtype(), {high - low}));
@@ -112,6 +114,8 @@ Status CopyInto(const Tensor& target, const Tensor& value) {
     return RuntimeError("output with shape " + SizesText(target.sizes()) +
                         " doesn't match the broadcast shape " + SizesText(sizes));
   }
+  TB_RETURN_IF_ERROR(target.ToHost());
+  TB_RETURN_IF_ERROR(value.ToHost());
   if (target.storage() == value.storage() && target.meta().numel() > 0 && value.meta().numel() > 0) {
     if (target.meta() == value.meta()) return Status::Ok();
     int64_t low, high, value_low, value_high;

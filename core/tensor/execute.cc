@@ -89,17 +89,31 @@ Result<Tensors> Dispatch(const KernelCall& call) {
 
 }  // namespace
 
+Result<std::vector<Tensor>> OnDevice(Result<std::vector<Tensor>> results, Device device) {
+  if (device == Device::kCpu || !results.ok()) return results;
+  for (Tensor& t : *results) {
+    TensorMeta meta = t.meta();
+    meta.device = device;
+    t = t.WithMeta(std::move(meta));
+  }
+  return results;
+}
+
 Result<std::vector<Tensor>> Execute(Op op, const std::vector<Tensor>& operands, const Attrs& attrs) {
   std::vector<const TensorMeta*> metas;
   metas.reserve(operands.size());
   for (const Tensor& t : operands) metas.push_back(t.defined() ? &t.meta() : nullptr);
+  const Device device = DeviceOf(metas);
+  if (Info(op).op_class != OpClass::kView) {  // a view touches no element
+    for (const Tensor& t : operands) TB_RETURN_IF_ERROR(t.ToHost());
+  }
   Attrs all = CompleteAttrs(op, attrs);
   if (IsDataDependent(op, metas, all)) {
     TB_RETURN_IF_ERROR(CheckArguments(op, metas, all));
-    return ExecuteDataDependent({op, operands, all, {}});
+    return OnDevice(ExecuteDataDependent({op, operands, all, {}}), device);
   }
   TB_ASSIGN_OR_RETURN(std::vector<TensorMeta> outputs, Infer(op, metas, all));
-  return Dispatch({op, operands, all, outputs});
+  return OnDevice(Dispatch({op, operands, all, outputs}), device);
 }
 
 }  // namespace thirdbook

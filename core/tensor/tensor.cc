@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kAlignment = 16;
 int64_t fault_at = -1;
 int64_t allocations = 0;
+DeviceAccess device_access;
 
 bool FaultStrikes() { return allocations++ == fault_at; }
 
@@ -67,7 +68,51 @@ std::shared_ptr<Storage> Storage::Wrap(void* data, size_t bytes, std::function<v
   return storage;
 }
 
+std::shared_ptr<Storage> Storage::OnDevice(int id, size_t bytes) {
+  std::shared_ptr<Storage> storage(new Storage());
+  storage->device_id_ = id;
+  storage->bytes_ = bytes;
+  return storage;
+}
+
+Status Storage::ToHost() {
+  if (device_id_ < 0) return Status::Ok();
+  void* data = AllocateAligned(bytes_);
+  if (!data) return MemoryError("out of memory for the elements of a tensor on the GPU");
+  const int id = device_id_;
+  const Status status = device_access.read(id, data, bytes_);
+  if (!status.ok() || device_id_ != id) {  // while it waited, another task may have brought them back
+    FreeAligned(data);
+    return status.ok() ? ToHost() : status;
+  }
+  device_access.release(device_id_);
+  device_id_ = -1;
+  data_ = data;
+  return status;
+}
+
+void Storage::ToDevice(int id) {
+  if (device_id_ >= 0) {
+    device_access.release(device_id_);
+  } else {
+    TB_CHECK(can_leave_memory());
+    FreeAligned(data_);
+    data_ = nullptr;
+  }
+  device_id_ = id;
+}
+
+// Memory that was read without asking for ToHost() first: our own bug where that could have failed.
+void* Storage::Fetched() const {
+  const Status status = const_cast<Storage*>(this)->ToHost();
+  TB_CHECK(status.ok());
+  return data_;
+}
+
+void SetDeviceAccess(const DeviceAccess& access) { device_access = access; }
+
 Storage::~Storage() {
+  if (device_id_ >= 0) device_access.release(device_id_);
   if (release_)
     release_();
   else

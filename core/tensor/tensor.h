@@ -16,6 +16,16 @@ namespace thirdbook {
 
 // Memory of a tensor. `owner` keeps foreign memory alive (a NumPy array, a buffer); otherwise the storage
 // owns it.
+//
+// Elements may also be on a device, where the host knows them by a number: they are in one place or the
+// other,
+//
+//   in memory ── ToDevice(id) ──▶ on the device (data() is null)
+//      ▲                               │
+//      └──────────── ToHost() ─────────┘
+//
+// and whatever reads memory asks for ToHost() first: the kernels' door (Execute), copies, plans, and the
+// edges of Python.
 class Storage {
  public:
   // Uninitialised memory, aligned to 16 bytes; nullptr when the allocation fails (or fault injection says
@@ -26,15 +36,35 @@ class Storage {
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
-  void* data() const { return data_; }
+  void* data() const { return device_id_ < 0 ? data_ : Fetched(); }
   size_t bytes() const { return bytes_; }
 
+  static std::shared_ptr<Storage> OnDevice(int id, size_t bytes);
+  int device_id() const { return device_id_; }  // -1: in memory
+  // RuntimeError where nothing here can wait for the device; MemoryError.
+  Status ToHost();
+  // The device has these elements now, as `id`; the memory is freed.
+  void ToDevice(int id);
+  // Foreign memory, and memory that others see (a buffer export), stays where it is.
+  bool can_leave_memory() const { return !release_ && !exported_; }
+  void SetExported() { exported_ = true; }
+
  private:
+  void* Fetched() const;
   Storage() = default;
   void* data_ = nullptr;
   size_t bytes_ = 0;
+  int device_id_ = -1;
+  bool exported_ = false;
   std::function<void()> release_;
 };
+
+// How the host reaches the device: `read` writes `bytes` bytes to `to` and keeps the device's copy.
+struct DeviceAccess {
+  Status (*read)(int id, void* to, size_t bytes) = nullptr;
+  void (*release)(int id) = nullptr;
+};
+void SetDeviceAccess(const DeviceAccess& access);
 
 // Fault injection for tests: of the allocations counted from now, the one with index `nth` fails, once; a
 // negative number switches it off. Numbers (8 bytes or less) are not counted: they never fail.
@@ -64,6 +94,8 @@ class Tensor {
   T* data() const {
     return reinterpret_cast<T*>(static_cast<char*>(storage_->data()) + meta_.offset * ItemSize(meta_.dtype));
   }
+  // Elements that are on a device come back; see Storage.
+  Status ToHost() const { return storage_ && storage_->device_id() >= 0 ? storage_->ToHost() : Status::Ok(); }
   // Same storage, other view; the caller guarantees the invariant above.
   Tensor WithMeta(TensorMeta meta) const { return Tensor(storage_, std::move(meta)); }
 

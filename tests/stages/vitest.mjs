@@ -12,6 +12,14 @@ import { addCounts, crashed, skipStage } from "./counts.mjs";
 
 const kConfig = ["ts", "mts", "mjs"].map((ending) => join(kRepo, `tests/web/vitest.config.${ending}`));
 
+// The Vulkan loader that Debian's Chromium brings, for Dawn in Node where the machine has none of its own.
+const kVulkan = "/usr/lib/chromium";
+
+function vulkanPath(project) {
+  if (project !== "node" || !existsSync(join(kVulkan, "libvulkan.so.1"))) return {};
+  return { LD_LIBRARY_PATH: [process.env.LD_LIBRARY_PATH, kVulkan].filter(Boolean).join(":") };
+}
+
 function countJson(report) {
   const counts = {
     passed: report.numPassedTests,
@@ -62,7 +70,7 @@ export async function runVitest(project, options) {
       {
         onLine: (line) => process.stdout.write(`${line}\n`),
         timeout: 30 * kMinutes,
-        env: { THIRDBOOK_CHROMIUM: chromium ?? "", CI: "true", NO_COLOR: "1" },
+        env: { THIRDBOOK_CHROMIUM: chromium ?? "", CI: "true", NO_COLOR: "1", ...vulkanPath(project) },
       },
     );
     if (!existsSync(output))

@@ -111,8 +111,8 @@ class ExportedGraph {
   std::string Text() const { return Print(graph_); }
 
   // The plan for inputs of these layouts on an adapter with these limits: {storageBuffers, bufferBytes,
-  // groups}. A layout is {shape}, or {shape, strides, offset, elements} for a view of a storage; null: a
-  // number.
+  // groups, software}. A layout is {shape}, or {shape, strides, offset, elements} for a view of a storage;
+  // null: a number.
   std::unique_ptr<DeviceSteps> Plan(val layouts, val limits) {
     if (!optimised_) {
       Graph graph = graph_;
@@ -136,6 +136,7 @@ class ExportedGraph {
     DeviceLimits most;
     most.storage_buffers = limits["storageBuffers"].as<int>();
     most.buffer_bytes = static_cast<int64_t>(limits["bufferBytes"].as<double>());
+    most.software = limits["software"].as<bool>();
     most.groups = static_cast<int64_t>(limits["groups"].as<double>());
     Result<std::unique_ptr<DevicePlan>> plan = DevicePlan::Make(*optimised_, pointers, elements, most);
     if (!plan.ok()) Throw(plan.status().message());

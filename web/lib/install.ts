@@ -10,6 +10,7 @@ import type { Report } from "./report.js";
 import { assertWasmAllowed } from "./wasm.js";
 import { Watchdog } from "./watchdog.js";
 import { checkBytes, checkTags, fileNameOf, parseWheelName } from "./wheel.js";
+import type { GpuEntry } from "./webgpu/device.js";
 import { wheel } from "./wheel_file.js";
 
 export type InstallEvent =
@@ -26,6 +27,8 @@ export interface InstallOptions {
   wheelBytes?: Uint8Array;
   /** Makes `import torch` give Thirdbook's alias where no real torch is installed. Default false. */
   torchAlias?: boolean;
+  /** The WebGPU that tensors and graphs may use; navigator.gpu when left out. */
+  gpu?: GpuEntry;
   onProgress?: (event: InstallEvent) => void;
   /** Milliseconds without progress after which the promise rejects with code "timeout". Default 30,000. */
   timeout?: number;
@@ -78,6 +81,7 @@ async function installIn(
   tell({ kind: "import" });
   const version = importPackage(pyodide, options.torchAlias ?? false);
   const generatedKernels = connect(pyodide);
+  registerGpu(pyodide, options.gpu);
   tell({ kind: "ready", version, milliseconds: performance.now() - started });
   return {
     version,
@@ -146,4 +150,12 @@ function connect(pyodide: Pyodide): boolean {
   } catch {
     return false;
   }
+}
+
+/** Nothing is loaded or asked of WebGPU before the first graph or tensor that wants it. */
+function registerGpu(pyodide: Pyodide, entry: GpuEntry | undefined): void {
+  const register = pyodide.runPython("from thirdbook import _gpu; _gpu.register") as (
+    connect: () => Promise<unknown>,
+  ) => void;
+  register(() => import("./webgpu/bridge.js").then(({ GpuBridge }) => GpuBridge.connect(entry)));
 }

@@ -21,7 +21,8 @@ class _Runner:
     def settings(self, values):
         """Applies defaults for compile(): 'enabled', 'backend' and 'verify'."""
         import thirdbook
-        thirdbook.config.enabled = values.get("enabled", True)
+        if not values.get("enabled", True):
+            thirdbook.config.enabled = False
         for name in ("backend", "verify"):
             if name in values:
                 setattr(thirdbook.config, name, values[name])

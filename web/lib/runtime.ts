@@ -154,7 +154,11 @@ function runtime(wasmURL = ""): Promise<RuntimeModule> {
 
 /** Reads a file; the graph itself is checked by the core. */
 export async function load(file: Uint8Array | ArrayBuffer, options: LoadOptions = {}): Promise<LoadedGraph> {
-  const parts = readExportFile(file instanceof Uint8Array ? file : new Uint8Array(file));
+  // A plain Uint8Array: slice() of Node's Buffer, which is one too, copies nothing.
+  const bytes = ArrayBuffer.isView(file)
+    ? new Uint8Array(file.buffer, file.byteOffset, file.byteLength)
+    : new Uint8Array(file);
+  const parts = readExportFile(bytes);
   const module = await runtime(options.wasmURL?.toString());
   let loaded: ExportedGraph;
   try {

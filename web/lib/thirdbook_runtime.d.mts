@@ -33,7 +33,7 @@ export interface ExportedGraph {
   /** Throws where the limits, or the graph, do not allow one. */
   plan(
     layouts: (InputLayout | null)[],
-    limits: { storageBuffers: number; bufferBytes: number; groups: number },
+    limits: { storageBuffers: number; bufferBytes: number; groups: number; software: boolean },
   ): DeviceSteps;
   run(inputs: (TensorValue | number)[]): TensorValue[];
   delete(): void;

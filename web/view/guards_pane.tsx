@@ -1,12 +1,10 @@
-// In: a compilation's guards and the other versions of the same code. Out: premises as rows, and why each version was made.
-// Invariant: a guard is shown by its text; one that failed says how often.
+// In: a compilation's guards and the other compilations of the same function. Out: premises as rows; versions with their triggers.
+// Invariant: a guard is shown by its text; how often it was checked only where the report says it.
 
 import type { Compilation, Report } from "../report/types.js";
 import { ListBox } from "./list_box.js";
 import type { ViewModel } from "./model.js";
-import { RecompileMatrix } from "./recompile_matrix.js";
 import { spanOfLine } from "./span.js";
-import { versionsOf } from "./versions.js";
 
 interface GuardsPaneProps {
   model: ViewModel;
@@ -15,7 +13,11 @@ interface GuardsPaneProps {
 }
 
 export function GuardsPane({ model, report, compilation }: GuardsPaneProps) {
-  const versions = versionsOf(report, compilation);
+  const versions = report.compilations
+    .map((candidate, index) => ({ candidate, index }))
+    .filter(
+      ({ candidate }) => candidate.function === compilation.function && candidate.line === compilation.line,
+    );
   return (
     <>
       <ListBox
@@ -30,7 +32,7 @@ export function GuardsPane({ model, report, compilation }: GuardsPaneProps) {
             <>
               <code class="tb-wrap">{guard.text}</code>
               <span class="tb-row-end">
-                {guard.hits ? <span class="tb-failed">failed {guard.hits}×</span> : null}
+                {guard.hits !== undefined && <span class="tb-dim">{guard.hits}×</span>}
                 <span class="tb-kind">{guard.kind}</span>
                 {guard.line !== null && <span class="tb-dim">line {guard.line}</span>}
               </span>
@@ -39,7 +41,34 @@ export function GuardsPane({ model, report, compilation }: GuardsPaneProps) {
         }))}
       />
       {versions.length > 1 && (
-        <RecompileMatrix model={model} report={report} compilation={compilation} versions={versions} />
+        <table class="tb-table">
+          <caption>Versions of {compilation.function}</caption>
+          <thead>
+            <tr>
+              <th scope="col">#</th>
+              <th scope="col">Compiled because</th>
+              <th scope="col">Status</th>
+            </tr>
+          </thead>
+          <tbody>
+            {versions.map(({ candidate, index }) => (
+              <tr key={candidate.id} class={candidate.id === compilation.id ? "is-current" : ""}>
+                <td>
+                  <button
+                    type="button"
+                    class="tb-link"
+                    aria-label={`Show compilation ${candidate.id}`}
+                    onClick={() => model.choose(index)}
+                  >
+                    {candidate.id}
+                  </button>
+                </td>
+                <td>{candidate.trigger}</td>
+                <td>{candidate.status}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
       )}
     </>
   );

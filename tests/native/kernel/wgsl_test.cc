@@ -60,7 +60,8 @@ TEST(Wgsl, AChainWithABroadcastIsOneShaderWhoseSizesAreCells) {
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32) {
-  for (var e = group.x * 64u + lane; e < p.c[0].y; e += groups.x * 64u) {
+  let e = (group.y * groups.x + group.x) * 64u + lane;
+  if (e < p.c[0].y) {
     let i1 = e % p.c[0].z;
     let n1 = e / p.c[0].z;
     let i0 = n1;

@@ -1,6 +1,9 @@
 // Storage: alignment, foreign memory, allocation faults; copies into overlapping memory.
 #include "make.h"
 
+#include <cstring>
+#include <map>
+
 namespace thirdbook {
 namespace {
 
@@ -97,6 +100,73 @@ TEST(CopyInto, BroadcastsAndConverts) {
   Status s = CopyInto(Vector<float>({1, 2}), a);
   EXPECT_EQ(s.kind(), ErrorKind::kRuntime);
   EXPECT_EQ(s.message(), "output with shape [2] doesn't match the broadcast shape [2, 2]");
+}
+
+// A device as the tests have it: elements by number, and reads that may fail.
+struct FakeDevice {
+  static inline std::map<int, std::vector<float>> elements;
+  static inline bool can_read = true;
+
+  static Status Read(int id, void* to, size_t bytes) {
+    if (!can_read) return RuntimeError("cannot wait");
+    std::memcpy(to, elements.at(id).data(), bytes);
+    return Status::Ok();
+  }
+  static void Release(int id) { elements.erase(id); }
+  static Tensor Put(int id, const std::vector<float>& values) {
+    elements[id] = values;
+    return Tensor(Storage::OnDevice(id, values.size() * 4),
+                  ContiguousMeta(DType::kFloat32, {static_cast<int64_t>(values.size())}, Device::kWebGpu));
+  }
+
+  FakeDevice() { SetDeviceAccess({Read, Release}); }
+  ~FakeDevice() {
+    SetDeviceAccess({});
+    elements.clear();
+    can_read = true;
+  }
+};
+
+TEST(Storage, ElementsOnADeviceComeBackWhenSomethingReadsThem) {
+  FakeDevice device;
+  Tensor a = FakeDevice::Put(7, {1, 2, 3});
+  const Tensor view = Eager(Op::k_slice, {a}, {int64_t{0}, int64_t{1}, int64_t{3}, int64_t{1}});
+  EXPECT_EQ(a.storage()->device_id(), 7);  // a view touches no element
+  const Tensor sum = Eager(Op::k_add, {view, Tensor::WeakInt(1)}, {});
+  EXPECT_EQ(a.storage()->device_id(), -1);
+  EXPECT_TRUE(FakeDevice::elements.empty());
+  EXPECT_EQ(Values<float>(sum), (std::vector<float>{3, 4}));
+  EXPECT_EQ(sum.meta().device, Device::kWebGpu);
+}
+
+TEST(Storage, WhereTheDeviceCannotBeReadEveryKernelSaysSoAndNothingChanges) {
+  FakeDevice device;
+  Tensor a = FakeDevice::Put(1, {1, 2, 3}), target = Make<float>({3}, {4, 5, 6});
+  FakeDevice::can_read = false;
+  EXPECT_EQ(Execute(Op::k_neg, {a}, {}).status().message(), "cannot wait");
+  EXPECT_EQ(CopyInto(target, a).message(), "cannot wait");
+  EXPECT_EQ(ToContiguous(a, DType::kFloat64).status().message(), "cannot wait");
+  EXPECT_EQ(CopyLayout(a).status().message(), "cannot wait");
+  EXPECT_EQ(Values<float>(target), (std::vector<float>{4, 5, 6}));
+  FakeDevice::can_read = true;
+  ASSERT_TRUE(CopyInto(target, a).ok());
+  EXPECT_EQ(Values<float>(target), (std::vector<float>{1, 2, 3}));
+}
+
+TEST(Storage, MemoryThatOthersSeeDoesNotLeaveForADevice) {
+  FakeDevice device;
+  Tensor a = Make<float>({2}, {1, 2});
+  EXPECT_TRUE(a.storage()->can_leave_memory());
+  FakeDevice::elements[3] = {1, 2};
+  a.storage()->ToDevice(3);
+  FakeDevice::elements[4] = {8, 9};
+  a.storage()->ToDevice(4);  // another copy takes its place
+  EXPECT_EQ(FakeDevice::elements.count(3), 0u);
+  EXPECT_EQ(Values<float>(a), (std::vector<float>{8, 9}));
+  a.storage()->SetExported();
+  EXPECT_FALSE(a.storage()->can_leave_memory());
+  float memory[1];
+  EXPECT_FALSE(Storage::Wrap(memory, sizeof memory, nullptr)->can_leave_memory());
 }
 
 }  // namespace

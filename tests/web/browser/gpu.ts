@@ -28,12 +28,13 @@ export interface Tensor {
   data: (number | string)[];
 }
 export interface Outcome {
-  /** What wasm gives, or the error's text. */
+  /** What each gives, or the error's text: wasm, and WebGPU with the shaders for software and for hardware. */
   wasm: Tensor[] | string;
-  webgpu: Tensor[] | string;
-  /** Where the second one ran, and why on wasm. */
-  device: string;
-  fault: string | null;
+  software: Tensor[] | string;
+  hardware: Tensor[] | string;
+  /** Where the three ran, and why on wasm. */
+  devices: string[];
+  faults: (string | null)[];
   dispatches: number;
   hostSteps: string[];
 }
@@ -52,8 +53,11 @@ function crossing({ file, inputs }: Case): { file: string; inputs: Record<string
   return { inputs, file: Buffer.from(file).toString("base64") };
 }
 
-const kPageScript = fileURLToPath(new URL("gpu_page.mjs", import.meta.url));
-const kHtml = '<title>gpu</title><script type="module" src="gpu_page.mjs"></script>';
+/** Where the server's addresses are in the tree; all others in the package. */
+const kFolders: [string, string][] = [
+  ["/page/", fileURLToPath(new URL(".", import.meta.url))],
+  ["/pyodide/", "node_modules/pyodide"],
+];
 const kTypes: Record<string, string> = {
   ".html": "text/html",
   ".js": "text/javascript",
@@ -72,11 +76,16 @@ export class GpuPage {
     this.#browser = browser;
   }
 
-  static async open(): Promise<GpuPage> {
+  /** `script` sets globalThis.runCases, or whatever the test calls. */
+  static async open(script = "gpu_page.mjs"): Promise<GpuPage> {
     const server = createServer((request, response) => {
       const { pathname } = new URL(request.url ?? "/", "http://localhost");
-      const file = pathname === "/gpu_page.mjs" ? kPageScript : join("build/npm", pathname);
-      if (pathname === "/") return response.writeHead(200, { "content-type": "text/html" }).end(kHtml);
+      const folder = kFolders.find(([prefix]) => pathname.startsWith(prefix)) ?? ["/", "build/npm"];
+      const file = join(folder[1], pathname.slice(folder[0].length));
+      if (pathname === "/") {
+        const html = `<title>gpu</title><script type="module" src="/page/${script}"></script>`;
+        return response.writeHead(200, { "content-type": "text/html" }).end(html);
+      }
       if (!existsSync(file)) return response.writeHead(404).end();
       const headers = { "content-type": kTypes[extname(file)] ?? "application/octet-stream" };
       return response.writeHead(200, headers).end(readFileSync(file));
@@ -89,7 +98,7 @@ export class GpuPage {
     });
     const page = await browser.newPage();
     await page.goto(`http://localhost:${typeof address === "object" && address ? address.port : 0}/`);
-    await page.waitForFunction(() => "runCases" in globalThis);
+    await page.waitForFunction(() => "ready" in globalThis, undefined, { timeout: 120_000 });
     return new GpuPage(page, server, browser);
   }
 
@@ -97,7 +106,7 @@ export class GpuPage {
     return this.page.evaluate(async () => Boolean(await navigator.gpu?.requestAdapter()));
   }
 
-  /** Runs each case on wasm and on WebGPU. */
+  /** Runs each case on wasm and twice on WebGPU. */
   run(cases: Case[]): Promise<Outcome[]> {
     const plain = cases.map(crossing);
     return this.page.evaluate(

@@ -11,7 +11,7 @@ const kSite = join(kBuild, "site");
 const kFolder = "/some/folder/";
 export const kPolicy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; object-src 'none'";
-export const kTypes: Record<string, string> = {
+const kTypes: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
   ".mjs": "text/javascript",
@@ -23,8 +23,6 @@ export const kTypes: Record<string, string> = {
 
 export class Site {
   readonly url: string;
-  /** Files that are served otherwise than they are, by name. */
-  readonly changed = new Map<string, (text: string) => string>();
   readonly #server: Server;
   readonly #browser: Browser;
 
@@ -38,7 +36,6 @@ export class Site {
 
   static async open(policy = kPolicy): Promise<Site> {
     if (!existsSync(join(kSite, "index.html"))) throw new Error("build/site is missing: run npm run build");
-    const changes: { current?: Site } = {};
     const server = createServer((request, response) => {
       const path = new URL(request.url ?? "/", "http://localhost").pathname;
       const inside = path.startsWith(kFolder) ? normalize(path.slice(kFolder.length)) || "index.html" : "";
@@ -51,15 +48,14 @@ export class Site {
         "content-type": kTypes[extname(file)] ?? "application/octet-stream",
         "content-security-policy": policy,
       });
-      const change = changes.current?.changed.get(inside);
-      response.end(change ? change(readFileSync(file, "utf8")) : readFileSync(file));
+      response.end(readFileSync(file));
     });
     await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
     const browser = await chromium.launch({
       executablePath: process.env["THIRDBOOK_CHROMIUM"] || "/usr/bin/chromium",
       args: ["--no-sandbox"],
     });
-    return (changes.current = new Site(server, browser));
+    return new Site(server, browser);
   }
 
   /** A page in a context of its own; complaints of the page are collected. */

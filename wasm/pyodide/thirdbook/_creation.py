@@ -1,6 +1,6 @@
 """Functions that make tensors. Those that are ops (zeros, ones, rand…) are used as they are; here is what needs Python around them.
 
-All take dtype=, device= ("cpu") and requires_grad= as PyTorch's do. Errors: TypeError for a wrong type, RuntimeError for a wrong value.
+All take dtype=, device= ("cpu" or "webgpu") and requires_grad= as PyTorch's do. Errors: TypeError for a wrong type, RuntimeError for a wrong value.
 """
 
 from __future__ import annotations

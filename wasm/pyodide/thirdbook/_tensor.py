@@ -76,10 +76,11 @@ class _Methods:
 
     def to(self, *args, **kwargs):
         """to(dtype), to(device), to(device, dtype), to(other): the tensor itself when nothing changes."""
-        dtype, copy = _parse_to(args, kwargs)
-        if dtype is None or dtype is self.dtype:
-            return ops.clone(self) if copy else self
-        return ops.to(self, dtype)
+        dtype, device, copy = _parse_to(args, kwargs)
+        made = self if dtype is None or dtype is self.dtype else ops.to(self, dtype)
+        if device is not None and device.type != made.device.type:
+            return _core._with_device(made, device)
+        return ops.clone(made) if copy and made is self else made
 
     def type(self, dtype=None):
         """The name of the type, e.g. "torch.FloatTensor", or a conversion to a dtype."""
@@ -113,10 +114,18 @@ class _Methods:
         return self if self.dtype is _core.bool else ops.to(self, _core.bool)
 
     def cpu(self, memory_format=None):
-        return self
+        """The tensor itself when it belongs to the CPU, else a copy there. RuntimeError where its elements are on the GPU and cannot be waited for."""
+        return self if self.device.type == "cpu" else _core._with_device(self, "cpu")
+
+    async def cpu_async(self):
+        """cpu() that waits for the GPU as a coroutine does: for where Python cannot wait otherwise."""
+        from . import _gpu
+
+        await _gpu.fetch(self)
+        return self.cpu()
 
     def cuda(self, device=None, non_blocking=False):
-        raise RuntimeError("Thirdbook has no CUDA; tensors are on device 'cpu', compiled graphs may run on 'webgpu'")
+        raise RuntimeError("Thirdbook has no CUDA; there are 'cpu' and 'webgpu'")
 
     def numpy(self, *, force=False):
         """A NumPy array over the same memory; RuntimeError when it requires grad and force is False."""
@@ -362,7 +371,7 @@ def _scalar_name(tensor) -> str:
 
 
 def _parse_to(args, kwargs):
-    """(dtype or None, copy) of the forms of Tensor.to; checks the device."""
+    """(dtype or None, device or None, copy) of the forms of Tensor.to."""
     dtype = kwargs.get("dtype")
     copy = kwargs.get("copy", False)
     device = kwargs.get("device")
@@ -370,7 +379,7 @@ def _parse_to(args, kwargs):
         if isinstance(arg, _core.dtype):
             dtype = arg
         elif isinstance(arg, Tensor):
-            dtype = arg.dtype
+            dtype, device = arg.dtype, arg.device
         elif isinstance(arg, (str, _core.device)):
             device = arg
         elif arg is float or arg is int or arg is bool:
@@ -378,10 +387,8 @@ def _parse_to(args, kwargs):
         elif arg is not None and not isinstance(arg, bool):
             raise TypeError(f"to() received an invalid combination of arguments - got ({type(arg).__name__})")
     if kwargs.get("other") is not None:
-        dtype = kwargs["other"].dtype
-    if device is not None and _core.device(device).type != "cpu":
-        raise NotImplementedError(f"to(): tensors live in the CPU's memory; device '{device}' holds compiled graphs only")
-    return dtype, copy
+        dtype, device = kwargs["other"].dtype, kwargs["other"].device
+    return dtype, None if device is None else _core.device(device), copy
 
 
 def _to_bytes(tensor) -> bytes:

@@ -45,7 +45,7 @@ def get_default_device():
 def set_default_device(device):
     """Accepts "cpu" and None; NotImplementedError for others."""
     if device is not None and _core.device(device).type != "cpu":
-        raise NotImplementedError(f"set_default_device: tensors live in the CPU's memory, not on {device}")
+        raise NotImplementedError(f"set_default_device: new tensors are on the CPU unless device= says otherwise, not on {device}")
 
 
 def set_num_threads(n):

@@ -16,6 +16,8 @@ export interface PlanLimits {
   storageBuffers: number;
   bufferBytes: number;
   groups: number;
+  /** The adapter is a program on the CPU. */
+  software: boolean;
 }
 
 export class GpuDevice {
@@ -25,7 +27,7 @@ export class GpuDevice {
   readonly #pipelines = new Map<string, Promise<GPUComputePipeline>>();
   #lost: string | undefined;
 
-  private constructor(device: GPUDevice) {
+  private constructor(device: GPUDevice, software: boolean) {
     this.device = device;
     const { limits } = device;
     this.pool = new BufferPool(device);
@@ -33,19 +35,19 @@ export class GpuDevice {
       storageBuffers: limits.maxStorageBuffersPerShaderStage,
       bufferBytes: Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize),
       groups: limits.maxComputeWorkgroupsPerDimension,
+      software,
     };
     void device.lost.then(({ message }) => (this.#lost = message || "no reason given"));
   }
 
   /** Errors: GpuFault "no-adapter". */
-  static async request(gpu: GpuEntry | undefined): Promise<GpuDevice> {
-    if (gpu === undefined) throw new GpuFault("no-adapter", "this host has no WebGPU");
+  static async request(gpu: GpuEntry): Promise<GpuDevice> {
     try {
       const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
       if (adapter === null) throw new GpuFault("no-adapter", "WebGPU gives no adapter here");
       const { maxStorageBuffersPerShaderStage, maxStorageBufferBindingSize, maxBufferSize } = adapter.limits;
       const requiredLimits = { maxStorageBuffersPerShaderStage, maxStorageBufferBindingSize, maxBufferSize };
-      return new GpuDevice(await adapter.requestDevice({ requiredLimits }));
+      return new GpuDevice(await adapter.requestDevice({ requiredLimits }), isSoftware(adapter.info));
     } catch (error) {
       if (error instanceof GpuFault) throw error;
       throw new GpuFault("no-adapter", `WebGPU gives no device here: ${String(error)}`);
@@ -119,22 +121,24 @@ export class GpuDevice {
   }
 }
 
-let current: Promise<GpuDevice> | undefined;
-let currentEntry: GpuEntry | undefined;
+function isSoftware(info: GPUAdapterInfo | undefined): boolean {
+  return info?.isFallbackAdapter === true || info?.architecture === "swiftshader";
+}
 
-/** The one device of this page or worker, asked for at the first call and again after it was lost. */
+const shared = new WeakMap<GpuEntry, Promise<GpuDevice>>();
+
+/** The one device of this page or worker and WebGPU, asked for at the first call and again after it was lost. */
 export async function sharedDevice(
   gpu: GpuEntry | undefined = globalThis.navigator?.gpu,
 ): Promise<GpuDevice> {
-  if (current !== undefined && currentEntry === gpu) {
-    const device = await current;
+  if (gpu === undefined) throw new GpuFault("no-adapter", "this host has no WebGPU");
+  const known = shared.get(gpu);
+  if (known !== undefined) {
+    const device = await known;
     if (!device.isLost) return device;
   }
-  currentEntry = gpu;
   const request = GpuDevice.request(gpu);
-  current = request;
-  request.catch(() => {
-    if (current === request) current = undefined;
-  });
+  shared.set(gpu, request);
+  request.catch(() => shared.delete(gpu));
   return request;
 }

@@ -365,13 +365,13 @@ class Module:
         return self
 
     def to(self, *args, **kwargs):
-        """Floating parameters and buffers to a floating dtype; the device must be "cpu"."""
-        dtype, _ = _parse_to(args, kwargs)
-        if dtype is None:
-            return self
-        if not dtype.is_floating_point:
+        """Floating parameters and buffers to a floating dtype; all of them to a device."""
+        dtype, device, _ = _parse_to(args, kwargs)
+        if dtype is not None and not dtype.is_floating_point:
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
-        return self._apply(lambda t: t.to(dtype) if t.dtype.is_floating_point else t)
+        if dtype is None and device is None:
+            return self
+        return self._apply(lambda t: t.to(device or t.device, dtype if t.dtype.is_floating_point else None))
 
     def float(self):
         return self._apply(lambda t: t.float() if t.dtype.is_floating_point else t)
@@ -380,7 +380,7 @@ class Module:
         return self._apply(lambda t: t.double() if t.dtype.is_floating_point else t)
 
     def cpu(self):
-        return self
+        return self._apply(lambda t: t.cpu())
 
     def train(self, mode=True):
         """Sets `training` here and below."""
