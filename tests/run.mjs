@@ -24,11 +24,10 @@ const kStages = {
   browser: (options) => runVitest("browser", options),
   conformance: runConformance,
 };
-const kOnRequest = ["conformance"]; // takes long; `--stage conformance` runs its short list
 
 function parse(args) {
   const options = {
-    stages: Object.keys(kStages).filter((name) => !kOnRequest.includes(name)),
+    stages: Object.keys(kStages),
     build: true,
     patterns: [],
     files: [],

@@ -1,6 +1,6 @@
 // Guards: premises of a compilation, each on a source, in the order in which the trace used them.
 //
-// In: the tracer appends. Out: a flat list that core/python/guard_eval turns into a program. Invariant: a
+// In: the tracer appends. Out: a flat list that interpret/guard_program turns into a program. Invariant: a
 // guard's source can be evaluated once all guards before it hold.
 #pragma once
 

@@ -49,6 +49,9 @@ bool IsPlainConstantTuple(PyObject* o) {
 
 bool IsDataDescriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set != nullptr; }
 
+// Whether a read goes to it before the instance: one that only sets does not.
+bool ReadsFirst(PyObject* o) { return IsDataDescriptor(o) && Py_TYPE(o)->tp_descr_get != nullptr; }
+
 // Whether a class attribute is data (a number, a list, a tensor...), not something that binds or behaves.
 bool IsPlainData(PyObject* o) { return Py_TYPE(o)->tp_descr_get == nullptr; }
 
@@ -59,8 +62,14 @@ bool HasOwnSetAttr(PyTypeObject* t) { return t->tp_setattro != PyBaseObject_Type
 
 }  // namespace
 
+// Empty while the class is being made.
+PyObject* MroOf(PyTypeObject* type) {
+  static PyObject* none = PyTuple_New(0);
+  return type->tp_mro != nullptr ? type->tp_mro : none;
+}
+
 PyObject* Trace::TypeLookup(PyTypeObject* type, PyObject* name, bool guard) {
-  PyObject* mro = type->tp_mro;
+  PyObject* mro = MroOf(type);
   PyObject* found = nullptr;
   bool mutable_class = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro) && found == nullptr; i++) {
@@ -89,7 +98,7 @@ PyObject* Trace::TypeLookup(PyTypeObject* type, PyObject* name, bool guard) {
 
 // The class of the MRO that has the name; borrowed.
 PyObject* Trace::OwnerOf(PyTypeObject* type, PyObject* name) {
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(MroOf(type)); i++) {
     PyTypeObject* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
     PyRef dict = PyRef::Steal(PyType_GetDict(base));
     if (dict && PyDict_Contains(dict.get(), name) == 1) return reinterpret_cast<PyObject*>(base);
@@ -290,6 +299,13 @@ bool Trace::InstanceLookup(Var o, PyObject* name, bool guard_absence, Var* out) 
   PyObject* dict = InstanceDict(o->value.get());
   if (dict == nullptr) return true;
   if (!PyModule_Check(o->value.get())) {
+    PyObject* key;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(dict, &position, &key, nullptr) != 0) {
+      if (PyUnicode_CheckExact(key)) continue;
+      Break("the __dict__ of an object has keys that are no text", BreakKind::kUserHash);
+      return false;
+    }
     dict_owner_[dict] = o;
     auto known = known_.find(dict);
     if (known != known_.end() && known->second->dict_of == nullptr) {
@@ -309,7 +325,7 @@ bool Trace::InstanceLookup(Var o, PyObject* name, bool guard_absence, Var* out) 
   if (value != nullptr) {
     PyObject* hook = TypeLookup(o->type, TB_NAME("__getattribute__"), false);
     PyObject* shadowing = PyModule_Check(o->value.get()) ? nullptr : TypeLookup(o->type, name, false);
-    if (shadowing != nullptr && IsDataDescriptor(shadowing)) {  // reached through __dict__ only
+    if (shadowing != nullptr && ReadsFirst(shadowing)) {  // reached through __dict__ only
       Source d(SourceKind::kAttribute, 2);
       d.object = ObjectOf(TB_NAME("__dict__"));
       d.operands = {o->source};
@@ -368,7 +384,7 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
   o = Look(o);
   if (o->kind == VariableKind::kObject && PyModule_CheckExact(o->value.get())) {
     PyObject* descriptor = TypeLookup(o->type, name, false);
-    if (descriptor == nullptr || !IsDataDescriptor(descriptor)) {
+    if (descriptor == nullptr || !ReadsFirst(descriptor)) {
       PyObject* dict_object = PyModule_GetDict(o->value.get());
       PyObject* owner = PyDict_GetItemWithError(dict_object, TB_NAME("__name__"));
       PyObject* own = PyDict_GetItemWithError(dict_object, name);
@@ -390,7 +406,7 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
   PyTypeObject* type = o->type;
   PyObject* found = TypeLookup(type, name, false);
   Var class_write = nullptr;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro) && class_write == nullptr; i++) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(MroOf(type)) && class_write == nullptr; i++) {
     auto it = known_.find(PyTuple_GET_ITEM(type->tp_mro, i));
     bool deleted = false;
     if (it != known_.end()) class_write = it->second->FindAttribute(name, &deleted);
@@ -402,7 +418,7 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
         PyRef::Steal(PyType_GetDict(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i))));
     if (dict && PyDict_Contains(dict.get(), name) == 1) break;
   }
-  if (class_write == nullptr && found != nullptr && IsDataDescriptor(found)) {
+  if (class_write == nullptr && found != nullptr && ReadsFirst(found)) {
     TypeLookup(type, name, true);
     return BindDescriptor(found, o, type, name);
   }
@@ -434,9 +450,10 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
     PyObject* dict = PyModule_GetDict(o->value.get());
     PyObject* hook = PyDict_GetItemWithError(dict, TB_NAME("__getattr__"));
     if (hook != nullptr && PyFunction_Check(hook)) return Call(Fixed(hook), {Const(name)});
-    message = std::string("module '") + PyModule_GetName(o->value.get()) + "' has no attribute '" +
-              PyUnicode_AsUTF8(name) + "'";
+    const char* module = PyModule_GetName(o->value.get());
     PyErr_Clear();
+    message = std::string("module ") + (module != nullptr ? std::string("'") + module + "' " : "") +
+              "has no attribute '" + PyUnicode_AsUTF8(name) + "'";
   }
   RaiseNew(PyExc_AttributeError, message);
   raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("name")), Const(name));
@@ -448,8 +465,9 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
   type_var = Look(type_var);
   PyTypeObject* type = reinterpret_cast<PyTypeObject*>(type_var->value.get());
   PyTypeObject* meta = Py_TYPE(type_var->value.get());
+  if (type->tp_mro == nullptr) return Break("a class that is being made is used", BreakKind::kClassChanged);
   PyObject* meta_found = TypeLookup(meta, name, true);
-  if (meta_found != nullptr && IsDataDescriptor(meta_found)) {
+  if (meta_found != nullptr && ReadsFirst(meta_found)) {
     const char* text = PyUnicode_AsUTF8(name);
     if (Py_TYPE(meta_found) == &PyProperty_Type) return BindDescriptor(meta_found, type_var, meta, name);
     if (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 ||
@@ -469,7 +487,7 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
     }
     return Break(std::string("attribute '") + text + "' of class " + type->tp_name, BreakKind::kKeptByPython);
   }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(MroOf(type)); i++) {
     PyTypeObject* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
     auto it = known_.find(reinterpret_cast<PyObject*>(base));
     if (it != known_.end()) {
@@ -501,8 +519,23 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
   return nullptr;
 }
 
+bool Trace::IsName(PyObject* name) {
+  if (PyUnicode_CheckExact(name) && PyUnicode_AsUTF8(name) != nullptr) return true;
+  PyErr_Clear();
+  Break("a name is no text, or text that has no UTF-8 form", BreakKind::kNoModel);
+  return false;
+}
+
+// A module object that was never initialised has no names yet.
+static bool IsHalfMade(Var o) {
+  return o->kind == VariableKind::kObject && PyModule_Check(o->value.get()) &&
+         PyModule_GetDict(o->value.get()) == nullptr;
+}
+
 Var Trace::GetAttr(Var o, PyObject* name) {
+  if (!IsName(name)) return nullptr;
   o = Look(o);
+  if (IsHalfMade(o)) return Break("a module that is not initialised is used");
   keep_alive_.push_back(PyRef::Borrow(name));
   if (o->kind == VariableKind::kNull) return Break("internal: attribute of NULL", BreakKind::kInternal);
   if (o->kind == VariableKind::kTensor) return TensorGetAttr(o, name);
@@ -524,6 +557,9 @@ Var Trace::GetAttr(Var o, PyObject* name) {
   if (o->type == &PyMethod_Type && o->kind == VariableKind::kNew) {
     if (PyUnicode_Compare(name, TB_NAME("__func__")) == 0) return o->items[0];
     if (PyUnicode_Compare(name, TB_NAME("__self__")) == 0) return o->items[1];
+    if (TypeLookup(&PyMethod_Type, name, false) != nullptr &&
+        PyUnicode_Compare(name, TB_NAME("__doc__")) != 0)
+      return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a bound method");
     return GetAttr(o->items[0], name);
   }
   if (o->type == &PySlice_Type && o->kind == VariableKind::kNew) {
@@ -561,11 +597,13 @@ Var Trace::SuperGetAttr(Var cls, Var self, PyObject* name) {
   if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get()))
     return Break("super() of something that is not a class", BreakKind::kPythonRaises);
   keep_alive_.push_back(PyRef::Borrow(name));
+  if (PyUnicode_Compare(name, TB_NAME("__class__")) == 0)  // its own
+    return Fixed(reinterpret_cast<PyObject*>(&PySuper_Type));
   bool self_is_class = self->kind == VariableKind::kObject && PyType_Check(self->value.get()) &&
                        PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self->value.get()),
                                         reinterpret_cast<PyTypeObject*>(cls->value.get())) != 0;
   PyTypeObject* start = self_is_class ? reinterpret_cast<PyTypeObject*>(self->value.get()) : self->type;
-  PyObject* mro = start->tp_mro;
+  PyObject* mro = MroOf(start);
   Py_ssize_t i = 0, n = PyTuple_GET_SIZE(mro);
   while (i < n && PyTuple_GET_ITEM(mro, i) != cls->value.get()) i++;
   if (i == n) return Break("super(type, obj): obj is not an instance of type", BreakKind::kPythonRaises);
@@ -582,6 +620,8 @@ Var Trace::SuperGetAttr(Var cls, Var self, PyObject* name) {
     if (IsPlainData(found)) return AttributeValue(found, base, name);
     return BindDescriptor(found, self_is_class ? nullptr : self, start, name);
   }
+  if (TypeLookup(&PySuper_Type, name, false) != nullptr)
+    return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a super object");
   return RaiseNew(PyExc_AttributeError,
                   std::string("'super' object has no attribute '") + PyUnicode_AsUTF8(name) + "'");
 }
@@ -590,7 +630,12 @@ Var Trace::SuperGetAttr(Var cls, Var self, PyObject* name) {
 // --------------------------------------------------------------------------------------------------------------
 
 bool Trace::SetAttr(Var o, PyObject* name, Var value) {
+  if (!IsName(name)) return false;
   o = Look(o);
+  if (IsHalfMade(o)) {
+    Break("a module that is not initialised is used");
+    return false;
+  }
   keep_alive_.push_back(PyRef::Borrow(name));
   const char* hook_name = value != nullptr ? "__setattr__" : "__delattr__";
   PyObject* hook =
@@ -609,6 +654,16 @@ bool Trace::SetAttr(Var o, PyObject* name, Var value) {
     return Call(Fixed(hook), args) != nullptr;
   }
   return SetAttrGeneric(o, name, value);
+}
+
+bool Trace::AcceptsObjectSetattr(Var o) {
+  PyTypeObject* base = o->type;
+  while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && !IsImmutableType(base) && base->tp_base != nullptr)
+    base = base->tp_base;
+  if (base->tp_setattro == nullptr || base->tp_setattro == PyObject_GenericSetAttr) return true;
+  Break(std::string("object.__setattr__() or __delattr__() of a '") + o->type->tp_name + "'",
+        BreakKind::kPythonRaises);
+  return false;
 }
 
 bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
@@ -663,8 +718,8 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       if (value != nullptr) args.push_back(value);
       return Call(Fixed(setter.get()), args) != nullptr;
     }
-    if (Py_TYPE(found) == &PyMemberDescr_Type && !is_class && o->type != &PyFunction_Type &&
-        PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+    if (Py_TYPE(found) == &PyMemberDescr_Type && !is_class &&
+        !IsImmutableType(reinterpret_cast<PyDescrObject*>(found)->d_type)) {
       if (value == nullptr) {
         Break("a slot is deleted", BreakKind::kKeptByPython);
         return false;

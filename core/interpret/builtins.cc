@@ -212,6 +212,17 @@ bool ResultTypeIsFixed(PyObject* callable, PyTypeObject* result) {
   return PyCFunction_Check(callable) || Py_TYPE(callable) == &PyMethodDescr_Type || PyType_Check(callable);
 }
 
+// Whether variables stand in a tuple or frozenset, at any depth.
+static bool HoldsProxy(PyObject* o) {
+  Nesting nesting;
+  if (IsProxy(o) || Nesting::Deep()) return true;
+  PyRef items = PyTuple_Check(o) || PyFrozenSet_Check(o) ? PyRef::Steal(PySequence_Tuple(o)) : PyRef();
+  for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(items.get()); i++) {
+    if (HoldsProxy(PyTuple_GET_ITEM(items.get(), i))) return true;
+  }
+  return false;
+}
+
 static bool IsNumberLike(Var v) {
   return v->kind == VariableKind::kScalar || v->kind == VariableKind::kConst;
 }
@@ -323,10 +334,16 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       std::vector<std::pair<PyRef, Var>> kwargs;
       for (size_t i = n; i < args.size(); i++) {
         PyObject* key = PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - n));
+        const char* option = PyUnicode_AsUTF8(key);
         Var value = Look(args[i]);
-        if (strcmp(PyUnicode_AsUTF8(key), "file") == 0 && !value->IsConst(Py_None) && !IsTextStream(value)) {
+        if (strcmp(option, "file") == 0 && !value->IsConst(Py_None) && !IsTextStream(value)) {
           return Break("print() to a file object", BreakKind::kStreams);
         }
+        bool text = strcmp(option, "sep") == 0 || strcmp(option, "end") == 0;
+        if (text ? !value->IsConst(Py_None) && value->type != &PyUnicode_Type
+                 : strcmp(option, "file") != 0 &&
+                       (strcmp(option, "flush") != 0 || value->type != &PyBool_Type))
+          return Break("print() with an option that it may refuse", BreakKind::kPythonRaises);
         kwargs.emplace_back(PyRef::Borrow(key), value);
       }
       AddEffect(callable, std::move(texts), std::move(kwargs), "print");
@@ -350,12 +367,29 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
         Var number = Call(NewMethod(Fixed(hash_method), v), {});
         PyObject* value = number != nullptr ? ConstValue(number) : nullptr;
         if (value == nullptr) return nullptr;
-        return ConstSteal(PyLong_FromSsize_t(PyObject_Hash(value)));
+        if (!PyLong_Check(value))
+          return RaiseNew(PyExc_TypeError, "__hash__ method should return an integer");
+        Py_ssize_t hash = PyLong_AsSsize_t(value);  // taken as it is where it fits, but for -1
+        if (hash == -1) {
+          hash = PyErr_Occurred() != nullptr ? PyObject_Hash(value) : -2;
+          PyErr_Clear();
+        }
+        return ConstSteal(PyLong_FromSsize_t(hash));
       }
-      PyRef shadow = PyRef::Steal(ElementShadow(v));
-      if (!shadow) return RaiseFromPython();
       if (v->kind == VariableKind::kNew && v->type->tp_hash == PyBaseObject_Type.tp_hash)
         return Break("hash() of a new object", BreakKind::kIdentity);
+      if (v->kind == VariableKind::kObject && v->type->tp_hash == PyBaseObject_Type.tp_hash) {
+        Source s{SourceKind::kCall};
+        s.object = ObjectOf(o);
+        s.operands = {v->source};
+        s.name = "hash";
+        return Scalar(&PyLong_Type, sources_.Intern(std::move(s)),
+                      PyLong_FromSsize_t(PyObject_Hash(v->value.get())));
+      }
+      PyRef shadow = PyRef::Steal(ArgumentShadow(v));
+      if (!shadow) return RaiseFromPython();
+      if (HoldsProxy(shadow.get()))
+        return Break("hash() of something that holds objects", BreakKind::kIdentity);
       Py_hash_t hash = PyObject_Hash(shadow.get());
       if (hash == -1 && PyErr_Occurred() != nullptr) return RaiseFromPython();
       return ConstSteal(PyLong_FromSsize_t(hash));
@@ -472,6 +506,18 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
     case Known::kSuper: {
       if (!plain || n != 2)
         return Break("super() without arguments is called in an unusual place", BreakKind::kPythonRaises);
+      Var cls = Look(args[0]), object = Look(args[1]);
+      bool fits = cls->kind == VariableKind::kObject && PyType_Check(cls->value.get());
+      if (fits) {
+        PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls->value.get());
+        bool is_class = object->kind == VariableKind::kObject && PyType_Check(object->value.get());
+        fits =
+            PyType_IsSubtype(object->type, type) != 0 ||
+            (is_class && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object->value.get()), type) != 0);
+      }
+      if (!fits)
+        return Break("super() is called on something that is no instance of the class",
+                     BreakKind::kPythonRaises);
       Var v = New(&PySuper_Type);
       v->items = {args[0], args[1]};
       return v;
@@ -527,6 +573,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
           v->construct_kwargs.emplace_back(
               PyRef::Borrow(PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - n))), args[i]);
         }
+        v->edits_seen = EditsBelow(v);
       }
       return v;
     }
@@ -548,6 +595,8 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
 }
 
 Var Trace::IsInstance(Var object, Var classes) {
+  Nesting nesting;
+  if (Nesting::Deep()) return Break("isinstance() with classes that are nested too deep", BreakKind::kLimit);
   object = Look(object);
   classes = Look(classes);
   if (classes->kind == VariableKind::kNew && classes->type == &PyTuple_Type) {
@@ -601,6 +650,8 @@ Var Trace::IsInstance(Var object, Var classes) {
 }
 
 Var Trace::IsSubclass(Var cls, Var classes) {
+  Nesting nesting;
+  if (Nesting::Deep()) return Break("issubclass() with classes that are nested too deep", BreakKind::kLimit);
   cls = Look(cls);
   classes = Look(classes);
   if (classes->kind == VariableKind::kNew && classes->type == &PyTuple_Type) {

@@ -26,6 +26,9 @@ size_t PositionalCount(const std::vector<Var>& args, PyObject* kwnames) {
 Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
   Var c = LookCallable(callable);
   if (kwnames != nullptr && PyTuple_GET_SIZE(kwnames) == 0) kwnames = nullptr;
+  for (Py_ssize_t i = 0; kwnames != nullptr && i < PyTuple_GET_SIZE(kwnames); i++) {
+    if (!IsName(PyTuple_GET_ITEM(kwnames, i))) return nullptr;
+  }
   if (kwnames != nullptr) keep_alive_.push_back(PyRef::Borrow(kwnames));
   if (c->kind == VariableKind::kNew) {
     if (c->type == &PyMethod_Type) {
@@ -42,6 +45,12 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
   }
   PyObject* o = c->value.get();
   if (PyFunction_Check(o)) {
+    static vectorcallfunc plain =
+        reinterpret_cast<PyFunctionObject*>(
+            PyRef::Steal(PyFunction_New(reinterpret_cast<PyObject*>(frame_.code), frame_.globals)).get())
+            ->vectorcall;
+    if (reinterpret_cast<PyFunctionObject*>(o)->vectorcall != plain)
+      return Break("a function that calls something else than its code", BreakKind::kUnknownEffect);
     bool handled = false;
     Var special = CallBuiltin(c, o, args, kwnames, &handled);
     if (!handled) return CallFunction(c, args, kwnames);
@@ -276,6 +285,13 @@ Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kw
     AddIdentityGuard(PartOfFunction(f->source, FunctionPart::kCode, "__code__"),
                      reinterpret_cast<PyObject*>(code));
   if ((code->co_flags & CO_GENERATOR) != 0) {
+    static PyObject* const names[] = {PyUnicode_InternFromString("__name__"),
+                                      PyUnicode_InternFromString("__qualname__")};
+    for (PyObject* name : names) {
+      if (f->kind == VariableKind::kObject && f->HasAttributeWrite(name))
+        return Break("a generator function that was renamed in this call is called",
+                     BreakKind::kClassChanged);
+    }
     auto frame = std::make_unique<SymbolicFrame>();
     if (!BindArguments(*this, f, args, kwnames, frame.get())) return nullptr;
     Var generator = New(&PyGen_Type);
@@ -336,15 +352,21 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
       }
       if (strcmp(text, "__setattr__") == 0 && n == 3 && owner == &PyBaseObject_Type) {
         PyObject* key = ConstValue(args[1]);
-        return key != nullptr && SetAttrGeneric(self, key, args[2]) ? None() : nullptr;
+        return key != nullptr && IsName(key) && AcceptsObjectSetattr(self) &&
+                       SetAttrGeneric(self, key, args[2])
+                   ? None()
+                   : nullptr;
       }
       if (strcmp(text, "__delattr__") == 0 && n == 2 && owner == &PyBaseObject_Type) {
         PyObject* key = ConstValue(args[1]);
-        return key != nullptr && SetAttrGeneric(self, key, nullptr) ? None() : nullptr;
+        return key != nullptr && IsName(key) && AcceptsObjectSetattr(self) &&
+                       SetAttrGeneric(self, key, nullptr)
+                   ? None()
+                   : nullptr;
       }
       if (strcmp(text, "__getattribute__") == 0 && n == 2) {
         PyObject* key = ConstValue(args[1]);
-        if (key == nullptr) return nullptr;
+        if (key == nullptr || !IsName(key)) return nullptr;
         return owner == &PyType_Type ? TypeGetAttr(self, key) : GetAttrGeneric(self, key);
       }
       if (strcmp(text, "__eq__") == 0 && n == 2)
@@ -364,7 +386,7 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
       if (strcmp(text, "__format__") == 0 && n == 2) {
         PyObject* spec = ConstValue(args[1]);
         if (spec == nullptr) return nullptr;
-        if (PyUnicode_GET_LENGTH(spec) == 0) return Str(self);
+        if (PyUnicode_Check(spec) && PyUnicode_GET_LENGTH(spec) == 0) return Str(self);
       }
       if (strcmp(text, "__init_subclass__") == 0) return None();
     }
@@ -376,8 +398,8 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
   if (IsContainerType(self->type) && (IsContainerType(owner)))
     return ContainerMethod(descriptor, name, args, kwnames);
   if (PyType_IsSubtype(self->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0) {
-    if (strcmp(text, "__init__") == 0 && kwnames == nullptr) {
-      if (self->kind == VariableKind::kNew) self->items.assign(args.begin() + 1, args.end());
+    if (strcmp(text, "__init__") == 0 && kwnames == nullptr && self->kind == VariableKind::kNew) {
+      self->items.assign(args.begin() + 1, args.end());
       return None();
     }
     if (strcmp(text, "__str__") == 0 || strcmp(text, "__repr__") == 0) {
@@ -542,6 +564,11 @@ Var Trace::CallReal(PyObject* function, const std::vector<Var>& args, PyObject* 
   }
   PyRef result =
       PyRef::Steal(PyObject_Vectorcall(function, values.data(), PositionalCount(args, kwnames), kwnames));
+  // zip, map, itertools... keep what they were given for later, but for those that read it at once.
+  bool keeps = result && PyType_Check(function) && PyIter_Check(result.get()) &&
+               strncmp(reinterpret_cast<PyTypeObject*>(function)->tp_name, "itertools.combin", 16) != 0 &&
+               strncmp(reinterpret_cast<PyTypeObject*>(function)->tp_name, "itertools.p", 11) != 0;
+  for (size_t i = 0; i < args.size() && !keeps; i++) MarkMoved(args[i]);
   if (!result || failure_ == Failure::kBreak) {
     if (result) return nullptr;
     return RaiseFromPython();

@@ -124,6 +124,7 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
     return Break(std::string("an object of type ") + type->tp_name + " is made");
   }
   if (made == nullptr) return nullptr;
+  type = TypeOf(made);  // a subclass, where __new__ made one
   PyObject* init = TypeLookup(type, init_name, true);
   if (init == object_init || init == nullptr) return made;
   Var method = BindDescriptor(init, made, type, init_name);

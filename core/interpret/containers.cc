@@ -79,6 +79,16 @@ bool IsBounded(PyObject* deque) {
   return maxlen && maxlen.get() != Py_None;
 }
 
+// Whether iteration gives just these objects in this order.
+bool SameOrder(PyObject* set, PyObject* items) {
+  PyRef now = PyRef::Steal(PySequence_Tuple(set));
+  bool same = now && PyTuple_GET_SIZE(now.get()) == PyTuple_GET_SIZE(items);
+  for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(items); i++)
+    same = PyTuple_GET_ITEM(now.get(), i) == PyTuple_GET_ITEM(items, i);
+  PyErr_Clear();
+  return same;
+}
+
 bool IsDict(PyTypeObject* t) { return PyType_IsSubtype(t, &PyDict_Type) != 0; }
 
 // Keys whose hash and equality run no user code.
@@ -114,6 +124,10 @@ PyTypeObject* BaseContainer(PyTypeObject* type) {
   if (PyType_IsSubtype(type, &PyFrozenSet_Type) != 0) return &PyFrozenSet_Type;
   if (PyType_IsSubtype(type, DequeType()) != 0) return DequeType();
   return nullptr;
+}
+
+bool CopiesAsSubclass(PyTypeObject* base) {
+  return base == DequeType() || base == &PyODict_Type || base == DefaultDictType();
 }
 
 bool Trace::IsContainer(Var v) {
@@ -185,19 +199,19 @@ bool Trace::EnsureShadow(Var v) {
     }
   } else if (IsDict(base)) {
     PyRef keys = PyRef::Steal(PyList_AsTuple(PyRef::Steal(PyDict_Keys(o)).get()));
-    if (base == &PyODict_Type) keys = PyRef::Steal(PySequence_Tuple(o));
-    if (!keys) {
-      PyErr_Clear();
-      Break("a dict that cannot be listed");
-      return false;
-    }
-    for (Py_ssize_t i = 0; i < n; i++) {
+    for (Py_ssize_t i = 0; keys && i < n; i++) {
       if (!IsSafeKey(PyTuple_GET_ITEM(keys.get(), i))) {
         Break(std::string("a dict with keys of type ") + Py_TYPE(PyTuple_GET_ITEM(keys.get(), i))->tp_name +
                   " is read as a whole",
               BreakKind::kUserHash);
         return false;
       }
+    }
+    if (base == &PyODict_Type) keys = PyRef::Steal(PySequence_Tuple(o));  // compares keys
+    if (!keys || PyTuple_GET_SIZE(keys.get()) != n) {
+      PyErr_Clear();
+      Break("a dict that cannot be listed");
+      return false;
     }
     Guard g{GuardKind::kKeys, v->source, {}};
     g.object = ObjectOf(keys.get());
@@ -244,7 +258,14 @@ bool Trace::EnsureShadow(Var v) {
     g.line = CurrentLine();
     g.text = std::to_string(n) + " elements";
     guards_.Add(std::move(g));
-    shadow = PyRef::Steal(base == &PySet_Type ? PySet_New(o) : PyFrozenSet_New(o));
+    bool in_place = base == &PySet_Type;
+    shadow = PyRef::Steal(in_place ? PySet_New(o) : PyFrozenSet_New(o));
+    if (shadow && !SameOrder(shadow.get(), items.get()))
+      shadow = PyRef::Steal(in_place ? PySet_New(items.get()) : PyFrozenSet_New(items.get()));
+    if (shadow && !SameOrder(shadow.get(), items.get())) {
+      Break("a set is read whose order depends on its history", BreakKind::kSetOrder);
+      return false;
+    }
     v->initial = items;
   }
   if (!shadow) {
@@ -372,6 +393,9 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   PyTypeObject* base = BaseContainer(self->type);
   size_t n = args.size();
   if (self->dict_of != nullptr) return DictOfMethod(self, text, args, kwnames);
+  if (base == &PyODict_Type && reinterpret_cast<PyDescrObject*>(descriptor)->d_type == &PyDict_Type &&
+      Mutates(base, text))
+    return Break(std::string("dict.") + text + "() changes an OrderedDict", BreakKind::kNoModel);
   if (n == 2 && kwnames == nullptr) {
     if (strcmp(text, "__getitem__") == 0) return BuiltinGetItem(self, args[1]);
     if (strcmp(text, "__contains__") == 0) return BuiltinContains(self, args[1]);
@@ -433,6 +457,13 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
     }
   }
   if (!EnsureShadow(self)) return nullptr;
+  if (IsOneOf(text, {"__reduce__", "__reduce_ex__", "__sizeof__"}))
+    return Break(std::string("method '") + text + "' of a container", BreakKind::kNoModel);
+  if (self->type != base && CopiesAsSubclass(base) &&
+      IsOneOf(text, {"copy", "__copy__", "__add__", "__mul__", "__rmul__", "__or__", "__ror__"})) {
+    return Break(std::string("method '") + text + "' makes an object of class " + self->type->tp_name,
+                 BreakKind::kNoModel);
+  }
   bool keyed = IsDict(base) || base == &PySet_Type || base == &PyFrozenSet_Type;
   for (size_t i = 1; i < n; i++) {
     Var a = Look(args[i]);
@@ -453,14 +484,14 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
       IsOneOf(text, {"intersection_update", "symmetric_difference_update", "__iand__", "__ixor__", "pop"})) {
     return Break(std::string("set.") + text + "() of a set that was there before", BreakKind::kSetOrder);
   }
+  DeltaCall logged{nullptr, {}};
   if (Mutates(base, text)) {
     bool bounded = base == DequeType() && self->value && IsBounded(self->value.get());
     if (Removes(text, bounded) && !LosesElementsQuietly(self)) return nullptr;
     NoteContents(self, text, n > 1 ? Describe(args[n - 1]) : "");
     if (base == &PySet_Type && self->kind == VariableKind::kObject) {
-      DeltaCall call{descriptor, {}};
-      for (size_t i = 1; i < n; i++) call.args.push_back(Snapshot(args[i]));
-      self->log.push_back(std::move(call));
+      logged.method = descriptor;
+      for (size_t i = 1; i < n; i++) logged.args.push_back(Snapshot(args[i]));
     }
   }
   std::vector<PyRef> refs;
@@ -473,8 +504,19 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   }
   size_t positional = n - (kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
   PyRef result = PyRef::Steal(PyObject_Vectorcall(descriptor, values.data(), positional, kwnames));
+  for (size_t i = 1; i < n; i++) MarkMoved(args[i]);
+  if (!result && logged.method != nullptr && strcmp(text, "remove") != 0 && failure_ == Failure::kNone) {
+    PyErr_Clear();
+    return Break(std::string("set.") + text + "() of a set that was there before fails",
+                 BreakKind::kPythonRaises);
+  }
   if (!result || failure_ != Failure::kNone) return result ? nullptr : RaiseFromPython();
-  if (result.get() == self->shadow.get()) return self;
+  if (logged.method != nullptr) self->log.push_back(std::move(logged));
+  if (result.get() == self->shadow.get()) {
+    if (self->type != base && base == &PyFrozenSet_Type)
+      return Break("a frozenset is made of an instance of a subclass", BreakKind::kNoModel);
+    return self;
+  }
   return FromShadow(result.get());
 }
 
@@ -608,7 +650,14 @@ Var Trace::BuiltinGetItem(Var o, Var key_in) {
       Var factory = DefaultFactory(o);
       if (factory == nullptr) return nullptr;
       if (!Look(factory)->IsConst(Py_None)) {
+        if (!untouched) {
+          static PyObject* fill = PyObject_GetAttr(reinterpret_cast<PyObject*>(base), missing_name);
+          return CallMethodDescriptor(fill, {o, key}, nullptr);
+        }
+        int edits = o->edits;
         Var value = Call(factory, {});
+        if (value != nullptr && o->edits != edits)
+          return Break("the factory of a defaultdict changes the dict", BreakKind::kNoModel);
         return value != nullptr && BuiltinSetItem(o, key, value) ? value : nullptr;
       }
     }
@@ -718,12 +767,11 @@ Var Trace::BuiltinContains(Var o, Var item_in) {
   if (untouched && IsDict(base)) {
     Var found = DictLookup(o, item);
     if (found != nullptr) {
-      if (found->kind == VariableKind::kLazy && sources_.at(found->source).kind == SourceKind::kItem &&
-          sources_.at(found->source).operands[0] == o->source) {
-        // Presence, not the value, is what was asked. (A value that the traced code stored is present
-        // anyway.)
+      const Source* from = found->kind == VariableKind::kLazy ? &sources_.at(found->source) : nullptr;
+      if (from != nullptr && from->kind == SourceKind::kItem && from->operands[0] == o->source) {
+        // Presence, not the value, is what was asked.
         Source s{SourceKind::kContains};
-        s.operands = {sources_.at(found->source).operands[1], o->source};
+        s.operands = {from->operands[1], o->source};
         Guard g{GuardKind::kTruth, sources_.Intern(std::move(s)), {}};
         g.detail = 1;
         g.line = CurrentLine();
@@ -791,8 +839,7 @@ Var Trace::DictOfMethod(Var view, const char* text, const std::vector<Var>& args
   view->shadow = PyRef();
   auto key_of = [&]() -> PyObject* {
     PyObject* key = ConstValue(args[1]);
-    if (key != nullptr && !PyUnicode_Check(key))
-      Break("the __dict__ of an object is used with a key that is no text", BreakKind::kClassChanged);
+    if (key != nullptr && !IsName(key)) return nullptr;
     return failure_ == Failure::kNone ? key : nullptr;
   };
   bool is_class = o->kind == VariableKind::kObject && PyType_Check(o->value.get());
@@ -836,9 +883,7 @@ Var Trace::DictOfMethod(Var view, const char* text, const std::vector<Var>& args
       PyObject *key, *value;
       Py_ssize_t position = 0;
       while (PyDict_Next(items->shadow.get(), &position, &key, &value) != 0) {
-        if (!PyUnicode_Check(key))
-          return Break("the __dict__ of an object is updated with a key that is no text",
-                       BreakKind::kClassChanged);
+        if (!IsName(key)) return nullptr;
         PyObject* interned = Py_NewRef(key);
         PyUnicode_InternInPlace(&interned);
         keep_alive_.push_back(PyRef::Steal(interned));

@@ -35,6 +35,9 @@ bool Emitter::Fail(int step, const std::string& why) {
   return false;
 }
 
+// Half way back: a chain that grows in a loop is cut in a few attempts.
+bool Emitter::FailTooDeep(Var v) { return Fail(v->step / 2, "objects are nested too deep to be made again"); }
+
 // ---- constants, names, temporaries
 // -------------------------------------------------------------------------------------------
 
@@ -99,10 +102,17 @@ bool Emitter::DependsOnGraph(SourceId s) {
 void Emitter::CollectFrom(Var v) {
   if (v == nullptr) return;
   while (v->forward != nullptr) v = v->forward;
-  if (v->kind == VariableKind::kNull || v->kind == VariableKind::kConst || !seen_.insert(v).second) return;
+  bool plain = v->kind == VariableKind::kNull || (v->kind == VariableKind::kConst && !IsOwnTuple(v));
+  if (plain || !seen_.insert(v).second) return;
+  Nesting nesting;
+  if (Nesting::Deep(400)) {
+    if (too_deep_ == nullptr) too_deep_ = v;
+    return;
+  }
   needed_.push_back(v);
   switch (v->kind) {
     case VariableKind::kLazy:
+    case VariableKind::kConst:
     case VariableKind::kScalar:
     case VariableKind::kObject: CountSource(v->source); return;
     case VariableKind::kTensor: {
@@ -135,6 +145,7 @@ void Emitter::CollectFrom(Var v) {
       CollectFrom(t_.FromShadow(PyTuple_GET_ITEM(items.get(), i)));
     PyErr_Clear();
   };
+  CollectFrom(t_.LocalClass(v->type));
   for (Var item : v->items) CollectFrom(item);
   if (v->shadow && v->type != &PyTuple_Type) shadow_items(v->shadow.get());
   for (auto& [name, value] : v->attributes) CollectFrom(value);
@@ -365,6 +376,23 @@ void Emitter::EmitSourceBody(const Source& s) {
   }
 }
 
+Var Trace::LocalClass(PyTypeObject* type) {
+  auto it = known_.find(reinterpret_cast<PyObject*>(type));
+  if (it == known_.end()) return nullptr;
+  const Source* root = &sources_.at(it->second->source);
+  while (!root->operands.empty()) root = &sources_.at(root->operands[0]);
+  return root->kind == SourceKind::kObject ? nullptr : it->second;
+}
+
+void Emitter::LoadClass(PyTypeObject* type) {
+  Var v = t_.LocalClass(type);
+  if (v != nullptr && seen_.contains(v)) {
+    Emit(v);
+  } else {
+    LoadConst(reinterpret_cast<PyObject*>(type));
+  }
+}
+
 // The exact type of the object behind a source, as the trace saw it; nullptr when unknown.
 PyTypeObject* Trace::SourceType(SourceId id) {
   const Source& s = sources_.at(id);
@@ -384,7 +412,13 @@ bool Emitter::Emit(Var v) {
   }
   switch (v->kind) {
     case VariableKind::kNull: Op(Opcode::PUSH_NULL); return true;
-    case VariableKind::kConst: LoadConst(v->value.get()); return true;
+    case VariableKind::kConst:
+      if (IsOwnTuple(v) && seen_.contains(v)) {
+        EmitSource(v->source);
+      } else {
+        LoadConst(v->value.get());
+      }
+      return true;
     case VariableKind::kLazy:
     case VariableKind::kScalar:
     case VariableKind::kObject: EmitSource(v->source); return true;
@@ -406,7 +440,7 @@ void Emitter::EmitLoads(bool after_graph) {
   bool stable = t_.writes().empty() && t_.WrittenInputs().empty();
   for (Var v : needed_) {
     bool sourced = v->kind == VariableKind::kLazy || v->kind == VariableKind::kScalar ||
-                   v->kind == VariableKind::kObject ||
+                   v->kind == VariableKind::kObject || IsOwnTuple(v) ||
                    (v->kind == VariableKind::kTensor && v->source.defined());
     if (!sourced || v->emitted_slot >= 0) continue;
     const Source& s = t_.sources().at(v->source);
@@ -474,6 +508,7 @@ void Emitter::EmitCommits() {
 
 bool Emitter::Run() {
   Collect();
+  if (too_deep_ != nullptr) return FailTooDeep(too_deep_);
   for (Var input : t_.graph_inputs()) {
     SourceId s = t_.SourceOf(input);
     CountSource(s);
@@ -562,7 +597,9 @@ PyCodeObject* Emitter::TakeCode() {
   parts_.flags = CO_OPTIMIZED | CO_NEWLOCALS;
   for (int32_t i = 0; i < nonfree_; i++) {
     parts_.locals.push_back(Py_NewRef(original.locals[static_cast<size_t>(i)]));
-    parts_.local_kinds.push_back(kLocalLocal);
+    // Slots of cells hold cells at a break: locals() and super() of the broken instruction look into them.
+    parts_.local_kinds.push_back(static_cast<uint8_t>(
+        kLocalLocal | (original.local_kinds[static_cast<size_t>(i)] & (kLocalCell | kLocalHidden))));
   }
   for (int32_t i = 0; i < temps_; i++) {
     PyObject* name = PyUnicode_FromFormat("_tb%d", i);

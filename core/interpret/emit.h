@@ -40,6 +40,11 @@ class Emitter {
   // --- emit.cc ---
   void Collect();
   void CollectFrom(Var v);
+  // A constant that was looked up: equal ones of later calls are other objects.
+  bool IsOwnTuple(Var v) const {
+    return v->kind == VariableKind::kConst && v->source.defined() && v->type == &PyTuple_Type &&
+           t_.sources().at(v->source).kind != SourceKind::kObject;
+  }
   void CountSource(SourceId s);
   bool DependsOnGraph(SourceId s);
   void EmitLoads(bool after_graph);
@@ -49,6 +54,7 @@ class Emitter {
   void EmitSource(SourceId s);
   void EmitSourceBody(const Source& s);
   void LoadConst(PyObject* o);
+  void LoadClass(PyTypeObject* type);
   int32_t ConstIndex(PyObject* o);
   int32_t NameIndex(PyObject* name);
   int32_t NameIndex(const char* name);
@@ -60,6 +66,7 @@ class Emitter {
   }
   bool Fail(Var v, const std::string& why);
   bool Fail(int step, const std::string& why);
+  bool FailTooDeep(Var v);
 
   // --- emit_objects.cc ---
   bool Build(Var v);  // pushes a new object, and remembers its slot
@@ -102,6 +109,7 @@ class Emitter {
   CodeBuilder code_;
   int32_t nonfree_ = 0, nfree_ = 0, temps_ = 0, argument_slots_ = 0;
   std::vector<Var> needed_;
+  Var too_deep_ = nullptr;
   std::set<Var> seen_;
   std::vector<int> source_uses_, source_slot_;
   std::vector<Var> pending_fills_;

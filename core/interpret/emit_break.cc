@@ -250,10 +250,13 @@ bool Emitter::EmitContinuation(int32_t target, int32_t depth) {
   return true;
 }
 
-// How many stack values the broken instruction leaves alone.
+// How many stack values the broken instruction leaves alone; some look deeper than they take.
 int32_t Emitter::UntouchedDepth() const {
   const Instruction& broken = root_.parts->image.instructions[static_cast<size_t>(root_.pc)];
-  return static_cast<int32_t>(root_.stack.size()) - StackPops(broken.op, broken.arg);
+  int32_t taken = StackPops(broken.op, broken.arg);
+  if (broken.op == Opcode::DICT_MERGE) taken = 1;
+  if (broken.op == Opcode::WITH_EXCEPT_START || broken.op == Opcode::COPY) taken = 0;
+  return static_cast<int32_t>(root_.stack.size()) - taken;
 }
 
 }  // namespace thirdbook

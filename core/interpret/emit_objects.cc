@@ -66,6 +66,8 @@ bool Emitter::IsSimpleElement(PyObject* o) {
 
 bool Emitter::Build(Var v) {
   if (v->emitting > 0) return Fail(v, "an object that contains itself through a tuple");
+  Nesting nesting;
+  if (Nesting::Deep()) return FailTooDeep(v);
   v->emitting++;
   bool ok;
   if (v->dict_of != nullptr) {
@@ -75,7 +77,7 @@ bool Emitter::Build(Var v) {
     bool plain = v->type == &PyTuple_Type;
     if (!plain) {
       CallConst(AttributeOf(BuiltInMaker(v->type), "__new__"));
-      LoadConst(reinterpret_cast<PyObject*>(v->type));
+      LoadClass(v->type);
     }
     ok = true;
     for (Var item : v->items) ok = ok && Emit(item);
@@ -100,19 +102,13 @@ bool Emitter::Build(Var v) {
       ok = Emit(function) && Emit(v->items[1]);
       Op(Opcode::CALL, 2);
     } else {
+      // By the descriptor itself: the object's class may have another method of that name.
       PyObject* f = function->value.get();
-      PyObject* name = nullptr;
-      if (Py_TYPE(f) == &PyMethodDescr_Type || Py_TYPE(f) == &PyWrapperDescr_Type)
-        name = reinterpret_cast<PyDescrObject*>(f)->d_name;
-      if (IsOpFunction(f)) name = reinterpret_cast<OpFunctionObject*>(f)->name;
-      if (name == nullptr) {
-        CallConst(reinterpret_cast<PyObject*>(&PyMethod_Type));
-        ok = Emit(function) && Emit(v->items[1]);
-        Op(Opcode::CALL, 2);
-      } else {
-        ok = Emit(v->items[1]);
-        Op(Opcode::LOAD_ATTR, NameIndex(name) << 1);
-      }
+      bool binds = Py_TYPE(f) == &PyMethodDescr_Type || Py_TYPE(f) == &PyWrapperDescr_Type || IsOpFunction(f);
+      PyRef bind = binds ? PyRef::Steal(PyObject_GetAttrString(f, "__get__")) : PyRef();
+      CallConst(bind ? bind.get() : reinterpret_cast<PyObject*>(&PyMethod_Type));
+      ok = (bind || Emit(function)) && Emit(v->items[1]);
+      Op(Opcode::CALL, bind ? 1 : 2);
     }
     if (ok) StoreSlot(v);
   } else if (v->type == &PySlice_Type) {
@@ -148,6 +144,17 @@ bool Emitter::BuildContainer(Var v) {
     return Fail(v, "a container that cannot be listed");
   }
   Py_ssize_t n = PyList_GET_SIZE(items.get());
+  if (PyAnySet_Check(shadow)) {  // made of its elements in their order: are they in that order then?
+    PyRef again = PyRef::Steal(PySet_New(items.get()));
+    PyRef order = again ? PyRef::Steal(PySequence_List(again.get())) : PyRef();
+    PyErr_Clear();
+    bool addresses = false;  // new objects: their order is not known in any case
+    for (Py_ssize_t i = 0; i < n; i++) addresses = addresses || IsProxy(PyList_GET_ITEM(items.get(), i));
+    for (Py_ssize_t i = 0; i < n && !addresses; i++) {
+      if (!order || PyList_GET_ITEM(order.get(), i) != PyList_GET_ITEM(items.get(), i))
+        return Fail(v, "a set whose order depends on how it was made outlives the traced code");
+    }
+  }
   bool simple = exact && n < 1000;
   for (Py_ssize_t i = 0; i < n && simple; i++) {
     PyObject* item = PyList_GET_ITEM(items.get(), i);
@@ -202,16 +209,17 @@ bool Emitter::BuildContainer(Var v) {
     Op(Opcode::CALL, 0);
   } else {
     CallConst(AttributeOf(base, "__new__"));
-    LoadConst(reinterpret_cast<PyObject*>(v->type));
+    LoadClass(v->type);
     Op(Opcode::CALL, 1);
-    if (strcmp(base->tp_name, "collections.deque") == 0) {
+    bool deque = strcmp(base->tp_name, "collections.deque") == 0;
+    if (deque || strcmp(base->tp_name, "collections.defaultdict") == 0) {
       StoreSlot(v);
       CallConst(AttributeOf(base, "__init__"));
       Op(Opcode::LOAD_FAST, v->emitted_slot);
-      Op(Opcode::BUILD_TUPLE, 0);
-      Var maxlen = t_.DequeMaxlen(v);
-      if (maxlen == nullptr || !Emit(maxlen)) return Fail(v, "a deque whose maxlen is unusual");
-      Op(Opcode::CALL, 3);
+      if (deque) Op(Opcode::BUILD_TUPLE, 0);
+      Var option = deque ? t_.DequeMaxlen(v) : t_.DefaultFactory(v);
+      if (option == nullptr || !Emit(option)) return Fail(v, "a container whose options are unusual");
+      Op(Opcode::CALL, deque ? 3 : 2);
       Op(Opcode::POP_TOP);
       pending_fills_.push_back(v);
       return true;
@@ -311,7 +319,8 @@ bool Emitter::StoreAttribute(Var object, PyObject* name, Var value) {
   }
   PyObject* hook = t_.TypeLookup(type, setattr_name, false);
   if (hook != nullptr && PyFunction_Check(hook)) {
-    CallConst(object_setattr);
+    static PyObject* type_setattr = AttributeOf(&PyType_Type, "__setattr__");
+    CallConst(is_class ? type_setattr : object_setattr);
     if (!Emit(object)) return false;
     LoadConst(name);
     if (!Emit(value)) return false;
@@ -326,7 +335,7 @@ bool Emitter::StoreAttribute(Var object, PyObject* name, Var value) {
 
 bool Emitter::BuildInstance(Var v) {
   CallConst(AttributeOf(&PyBaseObject_Type, "__new__"));
-  LoadConst(reinterpret_cast<PyObject*>(v->type));
+  LoadClass(v->type);
   Op(Opcode::CALL, 1);
   StoreSlot(v);
   pending_fills_.push_back(v);
@@ -389,6 +398,8 @@ bool Emitter::BuildFunction(Var v) {
 }
 
 bool Emitter::BuildIterator(Var v) {
+  if (v->edits_seen < 0 || t_.EditsBelow(v) != v->edits_seen)
+    return Fail(v, "a container was changed under its iterator, which outlives the traced code");
   if (!v->advanced && v->construct_callable != nullptr) {
     // What it iterates must be complete before it is made.
     for (Var arg : v->construct_args) {
@@ -477,7 +488,7 @@ bool Emitter::BuildException(Var v) {
     Op(Opcode::CALL, static_cast<int32_t>(v->items.size()));
   } else {
     CallConst(AttributeOf(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), "__new__"));
-    LoadConst(reinterpret_cast<PyObject*>(v->type));
+    LoadClass(v->type);
     for (Var item : v->items) {
       if (!Emit(item)) return false;
     }

@@ -83,7 +83,7 @@ bool Emitter::ReplayAttribute(Write& w) {
       static PyObject* delattr_name = PyUnicode_InternFromString("__delattr__");
       PyObject* hook = t_.TypeLookup(object->type, delattr_name, false);
       if (hook != nullptr && PyFunction_Check(hook)) {
-        CallConst(MethodOf(&PyBaseObject_Type, "__delattr__"));
+        CallConst(MethodOf(PyType_Check(real) ? &PyType_Type : &PyBaseObject_Type, "__delattr__"));
         if (!Emit(object)) return false;
         LoadConst(w.name.get());
         Op(Opcode::CALL, 2);
@@ -290,6 +290,18 @@ bool Emitter::ReplayShadow(Var v) {
   bool same = old_items.size() == new_items.size();
   for (size_t i = 0; same && i < old_items.size(); i++) same = SameElement(old_items[i], new_items[i]);
   if (same) return true;
+  if (!v->reshaped) {  // iterators go on over set items
+    for (size_t i = 0; i < new_items.size(); i++) {
+      if (SameElement(old_items[i], new_items[i])) continue;
+      LoadConst(MethodOf(base, "__setitem__"));
+      if (!Emit(v)) return false;
+      LoadConst(PyRef::Steal(PyLong_FromSize_t(i)).get());
+      if (!EmitReal(new_items[i])) return false;
+      Op(Opcode::CALL, 2);
+      Op(Opcode::POP_TOP);
+    }
+    return true;
+  }
   LoadConst(MethodOf(base, "clear"));
   if (!Emit(v)) return false;
   Op(Opcode::CALL, 0);
@@ -310,7 +322,20 @@ bool Emitter::ReplayList(Var v) {
                      PyList_GET_ITEM(now, n_now - 1 - suffix))) {
     suffix++;
   }
-  if (prefix == n_before && prefix == n_now) return true;
+  if (prefix == n_before && prefix == n_now) {
+    if (n_now > 0) return true;
+    // A list is empty while it is being sorted, and sort() notices what comes and goes meanwhile.
+    static PyObject* const kNothing = PyTuple_Pack(1, Py_None);
+    if (!Emit(v)) return false;
+    LoadConst(kNothing);
+    Op(Opcode::LIST_EXTEND, 1);
+    Op(Opcode::POP_TOP);
+    LoadConst(MethodOf(&PyList_Type, "clear"));
+    if (!Emit(v)) return false;
+    Op(Opcode::CALL, 0);
+    Op(Opcode::POP_TOP);
+    return true;
+  }
   Py_ssize_t end = n_now - suffix;
   auto number = [&](Py_ssize_t i) {
     PyRef n = PyRef::Steal(PyLong_FromSsize_t(i));
@@ -410,6 +435,12 @@ bool Emitter::ReplayDict(Var v) {
       if (!store(PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1))) return false;
     }
     return true;
+  }
+  if (v->reshaped && removed.empty() && n_before > 0) {
+    // Keys at the end went and came back in their order: iterators notice it.
+    PyObject* last = PyTuple_GET_ITEM(before, 2 * (n_before - 1));
+    removed.push_back(last);
+    stores.insert(stores.begin(), {last, PyTuple_GET_ITEM(PyList_GET_ITEM(now.get(), n_before - 1), 1)});
   }
   for (PyObject* key : removed) {
     LoadConst(MethodOf(base, "__delitem__"));

@@ -71,9 +71,27 @@ PyObject* Number(int code, PyObject* a, PyObject* b) {
 
 GuardProgram::GuardProgram(SourceTable sources, std::vector<Guard> guards, std::vector<PyRef> objects)
     : sources_(std::move(sources)), guards_(std::move(guards)), objects_(std::move(objects)) {
+  for (PyRef& o : objects_) {
+    bool dies = PyFunction_Check(o.get()) ||
+                (PyType_Check(o.get()) &&
+                 PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o.get()), Py_TPFLAGS_HEAPTYPE) &&
+                 !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o.get()), Py_TPFLAGS_IMMUTABLETYPE));
+    if (Py_TYPE(o.get()) == &_PyWeakref_RefType) references_.push_back(o);
+    if (!dies) continue;
+    if (PyRef weak = PyRef::Steal(PyWeakref_NewRef(o.get(), nullptr))) o = weak;
+    PyErr_Clear();
+  }
   values_.assign(static_cast<size_t>(sources_.size()), nullptr);
   versions_.assign(guards_.size(), 0);
   failures_.assign(guards_.size(), 0);
+}
+
+PyObject* GuardProgram::Referent(PyObject* reference) const {
+  for (const PyRef& own : references_) {
+    if (own.get() == reference) return reference;
+  }
+  PyObject* o = reinterpret_cast<PyWeakReference*>(reference)->wr_object;  // None once it is dead
+  return Py_REFCNT(o) > 0 ? o : Py_None;
 }
 
 PyObject* GuardProgram::Evaluate(SourceId id) {
@@ -194,6 +212,7 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
 bool GuardProgram::Holds(Guard& g) {
   if (g.kind == GuardKind::kTypeLookup) {
     PyTypeObject* type = reinterpret_cast<PyTypeObject*>(object(g.object));
+    if (!PyType_Check(reinterpret_cast<PyObject*>(type))) return false;
     uint32_t& version = versions_[static_cast<size_t>(&g - guards_.data())];
     if (version != 0 && type->tp_version_tag == version) return true;
     PyObject* found = _PyType_Lookup(type, object(g.name));
@@ -322,6 +341,7 @@ std::string GuardProgram::Wanted(const Guard& g) const {
 GuardMiss GuardProgram::FirstMiss(const FrameView& frame) {
   int failed = FirstFailure(frame);
   if (failed < 0) return {};
+  failures_[static_cast<size_t>(failed)]--;  // asking is no call
   Guard& g = guards_[static_cast<size_t>(failed)];
   GuardMiss miss{.guard = Text(g), .was = Wanted(g), .line = g.line};
   if (g.source.defined()) {

@@ -31,11 +31,18 @@ class GuardProgram {
   PyObject* Evaluate(SourceId id);              // borrowed; nullptr: it cannot be reached
   PyObject* EvaluateUncached(const Source& s);  // new reference
   bool Holds(Guard& guard);
-  PyObject* object(ObjectIndex i) const { return objects_[static_cast<size_t>(i)].get(); }
+  // Borrowed; None for a function or class that has died since.
+  PyObject* object(ObjectIndex i) const {
+    PyObject* o = objects_[static_cast<size_t>(i)].get();
+    return Py_TYPE(o) == &_PyWeakref_RefType ? Referent(o) : o;
+  }
+  PyObject* Referent(PyObject* reference) const;
 
   SourceTable sources_;
   std::vector<Guard> guards_;
-  std::vector<PyRef> objects_;
+  std::vector<PyRef>
+      objects_;  // functions and classes through weak references: guards keep nothing alive that dies
+  std::vector<PyRef> references_;  // weak references that the guards are about themselves
   std::vector<PyObject*> values_;  // per source, owned while a check runs
   std::vector<int32_t> touched_;
   std::vector<uint32_t> versions_;  // per guard: type version at which a class look-up held

@@ -112,6 +112,15 @@ Var Interpreter::ClassOfFrame() {
   return t_.Break("super() without a class", BreakKind::kPythonRaises);
 }
 
+// Whether a module that is loaded has all the names, of which some could be submodules that are not.
+static bool HasNames(PyObject* name, PyObject* from) {
+  PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
+  for (Py_ssize_t i = 0; module != nullptr && PyModule_Check(module) && i < PyTuple_GET_SIZE(from); i++) {
+    if (PyDict_Contains(PyModule_GetDict(module), PyTuple_GET_ITEM(from, i)) != 1) return false;
+  }
+  return true;
+}
+
 Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
   int32_t arg = i.arg;
   switch (i.op) {
@@ -237,6 +246,10 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
           PyUnicode_InternInPlace(&interned);
           name = PyRef::Steal(interned);
         }
+      }
+      if (from != Py_None && !HasNames(name.get(), from)) {
+        t_.Break("a name that is imported is missing in its module", BreakKind::kImport);
+        return Step::kFailed;
       }
       return Import(name.get());
     }

@@ -81,6 +81,12 @@ Var Trace::GetItem(Var object, Var key_in) {
         return Lazy(PyTuple_GET_ITEM(o->value.get(), at), sources_.Intern(std::move(s)));
       }
     }
+    if (o->kind == VariableKind::kNew && key->kind == VariableKind::kConst &&
+        PyLong_CheckExact(key->value.get())) {
+      size_t at = PyLong_AsSize_t(key->value.get());
+      PyErr_Clear();
+      if (at < o->items.size()) return o->items[at];
+    }
     if (!TupleItems(*this, o, &items)) return nullptr;
     if (key->type == &PySlice_Type ||
         (key->kind == VariableKind::kConst && PySlice_Check(key->value.get()))) {
@@ -89,6 +95,7 @@ Var Trace::GetItem(Var object, Var key_in) {
       Py_ssize_t start, stop, step;
       if (PySlice_Unpack(slice.get(), &start, &stop, &step) < 0) return RaiseFromPython();
       Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
+      if (o->type == &PyTuple_Type && step == 1 && count == static_cast<Py_ssize_t>(items.size())) return o;
       std::vector<Var> chosen;
       for (Py_ssize_t i = 0; i < count; i++) chosen.push_back(items[static_cast<size_t>(start + i * step)]);
       return NewTuple(std::move(chosen));
@@ -266,6 +273,45 @@ static Var RealIterator(Trace& t, PyObject* iterator_stolen) {
   return t.FromShadow(iterator_stolen);
 }
 
+// Whether an iterator over such a container notices a change of its contents; a list's goes by position.
+static bool NoticesChanges(Var v) {
+  PyTypeObject* base = BaseContainer(v->type);
+  return base != nullptr && base != &PyList_Type && base != &PyFrozenSet_Type;
+}
+
+int Trace::EditsBelow(Var iterator) {
+  int edits = 0;
+  for (Var arg : iterator->construct_args) {
+    Var v = Look(arg);
+    if (!NoticesChanges(v) || v->edits == 0) continue;
+    if (v->kind == VariableKind::kObject) return -1;  // it is made before the changes are replayed
+    edits += v->edits;
+  }
+  return edits;
+}
+
+void Trace::MarkMoved(Var v) {
+  Nesting nesting;
+  if (Nesting::Deep()) return;  // too deep to be made again anyway
+  while (v->forward != nullptr) v = v->forward;
+  if (v->kind == VariableKind::kNew && v->value && PyIter_Check(v->value.get())) {
+    if (v->advanced) return;
+    v->advanced = true;
+    for (Var arg : v->construct_args) MarkMoved(arg);
+    return;
+  }
+  if (v->kind != VariableKind::kNew && v->kind != VariableKind::kObject) return;
+  PyObject* shadow = v->shadow.get();
+  if (shadow == nullptr || !(PyList_Check(shadow) || PyTuple_Check(shadow))) return;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(shadow); i++) {
+    PyObject* item = PySequence_Fast_GET_ITEM(shadow, i);
+    if (IsProxy(item) || !(PyIter_Check(item) || PyList_CheckExact(item) || PyTuple_CheckExact(item)))
+      continue;
+    auto known = shadows_.find(item);
+    if (known != shadows_.end() && known->second != v) MarkMoved(known->second);
+  }
+}
+
 Var Trace::GetIter(Var object) {
   Var v = Look(object);
   if (v->kind == VariableKind::kNew &&
@@ -298,7 +344,14 @@ Var Trace::GetIter(Var object) {
   }
   if (IsContainer(v)) {
     if (!EnsureShadow(v)) return nullptr;
-    return RealIterator(*this, PyObject_GetIter(v->shadow.get()));
+    Var it = RealIterator(*this, PyObject_GetIter(v->shadow.get()));
+    if (it != nullptr && NoticesChanges(v)) {
+      static PyObject* iter = PyDict_GetItemString(PyEval_GetBuiltins(), "iter");
+      it->construct_callable = Fixed(iter);
+      it->construct_args = {v};
+      it->edits_seen = EditsBelow(it);
+    }
+    return it;
   }
   if (v->kind == VariableKind::kNew && v->value) return RealIterator(*this, PyObject_GetIter(v->value.get()));
   if (v->kind == VariableKind::kObject && strcmp(v->type->tp_name, "EnumType") == 0) {
@@ -333,10 +386,10 @@ Var Trace::Next(Var iterator) {
     return SendGenerator(v, None(), nullptr);
   }
   if (v->kind == VariableKind::kNew && v->value && PyIter_Check(v->value.get())) {
-    v->advanced = true;
+    MarkMoved(v);
     PyRef value = PyRef::Steal(PyIter_Next(v->value.get()));
     if (failure_ != Failure::kNone) {
-      PyErr_Clear();
+      if (failure_ != Failure::kFatal) PyErr_Clear();
       return nullptr;
     }
     if (!value) return PyErr_Occurred() != nullptr ? RaiseFromPython() : nullptr;

@@ -173,6 +173,13 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
                    (b->kind == VariableKind::kNew && b->value);
   if ((ca != nullptr && builtin_b) || (builtin_a && builtin_b)) {
     bool in_place = code >= 13 && ca != nullptr;
+    for (Var side : {a, b}) {
+      PyTypeObject* container = BaseContainer(side->type);
+      if (container != nullptr && container != side->type && !in_place && CopiesAsSubclass(container))
+        return Break(std::string("operator ") + BinaryOperatorText(base) + " makes an object of class " +
+                         side->type->tp_name,
+                     BreakKind::kNoModel);
+    }
     // `list += iterable` on an existing list is an extend: it need not be read.
     if (in_place && base == 0 && ca == &PyList_Type) {
       static PyObject* extend = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyList_Type), "extend");
@@ -213,6 +220,25 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
     if (value.get() == x.get() && ca != nullptr) return a;
     return FromShadow(value.get());
   }
+  return NoOperator(code, a, b);
+}
+
+// Neither side's Python code knows the operator: a TypeError, unless a built-in base may know it.
+Var Trace::NoOperator(int code, Var a, Var b) {
+  int base = code >= 13 ? code - 13 : code;
+  for (Var v : {a, b}) {
+    const char* const names[] = {kBinaryMethod[base], kReflectedMethod[base], kInPlaceMethod[base]};
+    for (const char* name : names) {
+      if (IsValue(v)) break;
+      PyRef key = PyRef::Steal(PyUnicode_InternFromString(name));
+      PyObject* found = TypeLookup(v->type, key.get(), true);
+      if (found != nullptr && !PyFunction_Check(found)) {
+        return Break(std::string("operator ") + BinaryOperatorText(base) + " on '" + a->type->tp_name +
+                         "' and '" + b->type->tp_name + "'",
+                     BreakKind::kNoModel);
+      }
+    }
+  }
   return RaiseNew(PyExc_TypeError, std::string("unsupported operand type(s) for ") +
                                        BinaryOperatorText(base) + (code >= 13 ? "=" : "") + ": '" +
                                        a->type->tp_name + "' and '" + b->type->tp_name + "'");
@@ -248,6 +274,10 @@ Var Trace::DispatchBinary(int code, Var a, Var b, bool* done) {
   };
   Var out = nullptr;
   if (code >= 13 && attempt(a, kInPlaceMethod[base], b, &out)) return out;
+  if (code == 20 && PyType_HasFeature(a->type, Py_TPFLAGS_DICT_SUBCLASS) != 0 && !any) {
+    *done = false;  // dict |= anything is an update
+    return nullptr;
+  }
   bool right_first = a->type != b->type && PyType_IsSubtype(b->type, a->type) != 0;
   if (right_first) {
     PyRef key = PyRef::Steal(PyUnicode_InternFromString(kReflectedMethod[base]));
@@ -256,11 +286,7 @@ Var Trace::DispatchBinary(int code, Var a, Var b, bool* done) {
   if (right_first && attempt(b, kReflectedMethod[base], a, &out)) return out;
   if (attempt(a, kBinaryMethod[base], b, &out)) return out;
   if (!right_first && a->type != b->type && attempt(b, kReflectedMethod[base], a, &out)) return out;
-  if (any && BaseContainer(a->type) == nullptr) {
-    return RaiseNew(PyExc_TypeError, std::string("unsupported operand type(s) for ") +
-                                         BinaryOperatorText(base) + (code >= 13 ? "=" : "") + ": '" +
-                                         a->type->tp_name + "' and '" + b->type->tp_name + "'");
-  }
+  if (any && BaseContainer(a->type) == nullptr) return NoOperator(code, a, b);
   // int | None, and other operators of classes
   if (a->kind == VariableKind::kObject && PyType_Check(a->value.get()))
     return Break("an operator on classes");
@@ -395,8 +421,9 @@ Var Trace::Compare(int op, Var left, Var right) {
     bool texts = a->type == &PyUnicode_Type && b->type == &PyUnicode_Type;
     if (!numbers && !texts) {
       if (op == Py_EQ || op == Py_NE) {
-        // Different kinds of values are never equal.
-        if (a->type != b->type) return Bool(op == Py_NE);
+        // Text equals nothing else.
+        if (a->type != b->type && (a->type == &PyUnicode_Type || b->type == &PyUnicode_Type))
+          return Bool(op == Py_NE);
       }
       PyObject* x = ConstValue(a);
       PyObject* y = x != nullptr ? ConstValue(b) : nullptr;
@@ -446,8 +473,8 @@ Var Trace::Compare(int op, Var left, Var right) {
   if (!right_first && attempt_either(b, kSwapped[op], a)) return out;
   auto plain_identity = [](Var v) {
     return v->type->tp_richcompare == PyBaseObject_Type.tp_richcompare || v->type == &PyFunction_Type ||
-           v->type == &PyModule_Type || v->type == &PyCFunction_Type || v->type == &PyCell_Type ||
-           v->type == &PyGen_Type || PyType_HasFeature(v->type, Py_TPFLAGS_TYPE_SUBCLASS) != 0 ||
+           v->type == &PyModule_Type || v->type == &PyCFunction_Type || v->type == &PyGen_Type ||
+           PyType_HasFeature(v->type, Py_TPFLAGS_TYPE_SUBCLASS) != 0 ||
            PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0;
   };
   auto user_compare = [&](Var v) {
@@ -631,6 +658,7 @@ Var Trace::Format(Var v, Var spec) {
   v = Look(v);
   PyObject* spec_text = spec != nullptr ? ConstValue(spec) : nullptr;
   if (spec != nullptr && spec_text == nullptr) return nullptr;
+  if (spec_text != nullptr && !PyUnicode_CheckExact(spec_text)) return Break("a format that is no text");
   bool empty = spec_text == nullptr || PyUnicode_GET_LENGTH(spec_text) == 0;
   if (v->kind == VariableKind::kConst) return ConstSteal(PyObject_Format(v->value.get(), spec_text));
   if (v->kind == VariableKind::kScalar || v->kind == VariableKind::kTensor) {

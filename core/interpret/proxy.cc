@@ -35,23 +35,11 @@ bool Ready() {
   return false;
 }
 
-// C code and proxies may call each other; what does not come to an end is a break.
-class Nesting {
- public:
-  Nesting() { depth_++; }
-  ~Nesting() { depth_--; }
-  bool Deep() const { return depth_ > 40; }
-
- private:
-  static int depth_;
-};
-int Nesting::depth_ = 0;
-
 template <int code>
 PyObject* Binary(PyObject* a, PyObject* b) {
   if (!Ready()) return nullptr;
-  Nesting nesting;
-  if (nesting.Deep())
+  Nesting nesting;  // C code and proxies may call each other
+  if (Nesting::Deep())
     return Give(
         current_trace->Break("operators of built-in types call each other without end", BreakKind::kLimit));
   Var x = Of(a), y = Of(b);
@@ -74,7 +62,7 @@ PyObject* Unary(PyObject* a) {
 PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
   if (!Ready()) return nullptr;
   Nesting nesting;
-  if (nesting.Deep())
+  if (Nesting::Deep())
     return Give(
         current_trace->Break("comparisons of built-in types call each other without end", BreakKind::kLimit));
   Var x = Of(a), y = Of(b);
@@ -249,6 +237,17 @@ PyObject* Text(PyObject* o, bool repr) {
 PyObject* ReprProxy(PyObject* o) { return Text(o, true); }
 PyObject* StrProxy(PyObject* o) { return Text(o, false); }
 
+PyObject* LengthHint(PyObject* o, PyObject*) {
+  if (!Ready()) return nullptr;
+  Trace& t = *current_trace;
+  Var method = t.LookupSpecial(Of(o), "__length_hint__");
+  if (method == nullptr) return t.failure() == Failure::kNone ? Py_NewRef(Py_NotImplemented) : Give(nullptr);
+  return Give(t.Call(method, {}));
+}
+
+PyMethodDef proxy_methods[] = {{"__length_hint__", LengthHint, METH_NOARGS, nullptr},
+                               {nullptr, nullptr, 0, nullptr}};
+
 void Dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_Free(self);
@@ -262,6 +261,7 @@ void* Slot(F* f) {
 
 PyType_Slot proxy_slots[] = {
     {Py_tp_dealloc, Slot(Dealloc)},
+    {Py_tp_methods, proxy_methods},
     {Py_tp_richcompare, Slot(RichCompare)},
     {Py_tp_hash, Slot(Hash)},
     {Py_tp_iter, Slot(Iter)},

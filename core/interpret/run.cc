@@ -25,6 +25,10 @@ RunResult Trace::Run(SymbolicFrame& frame) {
     }
     const Instruction& instruction = frame.parts->image.instructions[static_cast<size_t>(frame.pc)];
     Step step;
+    if ((instructions_ & 0xFF) == 0xFF && PyErr_CheckSignals() != 0) {
+      failure_ = Failure::kFatal;
+      return RunResult::kFailed;
+    }
     if (++instructions_ > kMaxInstructions) {
       Break("the trace passes " + std::to_string(kMaxInstructions) + " instructions", BreakKind::kLimit);
       step = Step::kFailed;
@@ -82,6 +86,13 @@ bool Interpreter::Unwind() {
   }
   if (found == nullptr) return false;
   Var exception = t_.TakeRaised();
+  const Instruction& raiser = f_.parts->image.instructions[static_cast<size_t>(f_.pc)];
+  bool again = raiser.op == Opcode::RERAISE || (raiser.op == Opcode::RAISE_VARARGS && raiser.arg == 0);
+  if (exception->kind == VariableKind::kObject && !again) {
+    t_.Break("an exception object that was there before the call is raised and caught",
+             BreakKind::kKeptByPython);
+    return false;
+  }
   f_.stack.resize(static_cast<size_t>(found->depth), nullptr);
   if (found->push_lasti)
     f_.stack.push_back(
@@ -313,6 +324,7 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
         list.clear();
         if (!t_.Iterate(classes, &list)) return Step::kFailed;
       }
+      bool found = false;  // each must be a class, whether one before it matches or not
       for (Var c : list) {
         Var cls = t_.Look(c);
         if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get()) ||
@@ -321,10 +333,10 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
           t_.Break("an except clause names something that is no exception class", BreakKind::kPythonRaises);
           return Step::kFailed;
         }
-        if (PyType_IsSubtype(exception->type, reinterpret_cast<PyTypeObject*>(cls->value.get())) != 0)
-          return Push(t_.Bool(true));
+        found = found ||
+                PyType_IsSubtype(exception->type, reinterpret_cast<PyTypeObject*>(cls->value.get())) != 0;
       }
-      return Push(t_.Bool(false));
+      return Push(t_.Bool(found));
     }
     case Opcode::RAISE_VARARGS: {
       Var cause = arg == 2 ? Pop() : nullptr;
@@ -404,86 +416,12 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
       return Push(
           t_.Bool(v->kind != VariableKind::kTensor && PyType_HasFeature(v->type, Py_TPFLAGS_SEQUENCE)));
     }
-    case Opcode::MATCH_KEYS: {
-      std::vector<Var> keys, values;
-      Var subject = Peek(2);
-      if (!t_.Iterate(Peek(1), &keys)) return Step::kFailed;
-      if (!t_.IsContainer(subject)) break;
-      for (Var key : keys) {
-        Var has = t_.Contains(subject, key);
-        int truth = has != nullptr ? t_.Truth(has) : -1;
-        if (truth < 0) return Step::kFailed;
-        if (truth == 0) return Push(t_.None());
-        Var value = t_.GetItem(subject, key);
-        if (value == nullptr) return Step::kFailed;
-        values.push_back(value);
-      }
-      return Push(t_.NewTuple(std::move(values)));
-    }
+    case Opcode::MATCH_KEYS: return MatchKeys();
     case Opcode::MATCH_CLASS: return MatchClass(arg);
     default: break;
   }
   *known = false;
   return Step::kFailed;
-}
-
-// subject, class, attribute names → tuple of attributes, or None.
-Step Interpreter::MatchClass(int32_t positional) {
-  Var names = Pop();
-  Var cls = t_.Look(Pop());
-  Var subject = Pop();
-  Var matches = t_.IsInstance(subject, cls);
-  if (matches == nullptr) return Step::kFailed;
-  int truth = t_.Truth(matches);
-  if (truth < 0) return Step::kFailed;
-  if (truth == 0) return Push(t_.None());
-  std::vector<Var> attributes;
-  if (positional > 0) {
-    static PyObject* match_args = PyUnicode_InternFromString("__match_args__");
-    Var args = t_.GetAttr(cls, match_args);
-    if (args == nullptr) {
-      if (!t_.RaisedMatches(PyExc_AttributeError)) return Step::kFailed;
-      t_.ClearFailure();
-      PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls->value.get());
-      if (positional > 1 || !PyType_HasFeature(type, _Py_TPFLAGS_MATCH_SELF)) {
-        t_.Break("a class pattern has too many positional sub-patterns", BreakKind::kPythonRaises);
-        return Step::kFailed;
-      }
-      attributes.push_back(subject);
-    } else {
-      std::vector<Var> fields;
-      if (!t_.Iterate(args, &fields)) return Step::kFailed;
-      if (static_cast<int32_t>(fields.size()) < positional) {
-        t_.Break("a class pattern has too many positional sub-patterns", BreakKind::kPythonRaises);
-        return Step::kFailed;
-      }
-      for (int32_t k = 0; k < positional; k++) {
-        PyObject* name = t_.ConstValue(fields[static_cast<size_t>(k)]);
-        if (name == nullptr) return Step::kFailed;
-        Var value = t_.GetAttr(subject, name);
-        if (value == nullptr) {
-          if (!t_.RaisedMatches(PyExc_AttributeError)) return Step::kFailed;
-          t_.ClearFailure();
-          return Push(t_.None());
-        }
-        attributes.push_back(value);
-      }
-    }
-  }
-  std::vector<Var> keywords;
-  if (!t_.Iterate(names, &keywords)) return Step::kFailed;
-  for (Var keyword : keywords) {
-    PyObject* name = t_.ConstValue(keyword);
-    if (name == nullptr) return Step::kFailed;
-    Var value = t_.GetAttr(subject, name);
-    if (value == nullptr) {
-      if (!t_.RaisedMatches(PyExc_AttributeError)) return Step::kFailed;
-      t_.ClearFailure();
-      return Push(t_.None());
-    }
-    attributes.push_back(value);
-  }
-  return Push(t_.NewTuple(std::move(attributes)));
 }
 
 }  // namespace thirdbook

@@ -43,7 +43,8 @@ class Interpreter {
   PyObject* ConstAt(int32_t index) { return PyList_GET_ITEM(f_.parts->consts, index); }
   Step LoadFast(int32_t slot);
   Step PushMethod(Var attribute);
-  Step MatchClass(int32_t positional);
+  Step MatchKeys();                     // match.cc
+  Step MatchClass(int32_t positional);  // match.cc
   Step UnpackExtended(int32_t arg);
   Step NotUnpackable();
   Step Import(PyObject* name);

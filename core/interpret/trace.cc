@@ -257,6 +257,7 @@ Var Trace::LookAtObject(Var v) {
     DType dtype;
     guard(identity || AsDType(o, &dtype) ? GuardKind::kIdentity : GuardKind::kConstant, o);
     v->kind = VariableKind::kConst;
+    if (PyTuple_CheckExact(o)) consts_.emplace(o, v);  // an equal one of a later call is another object
     return v;
   }
   auto it = known_.find(o);
@@ -334,6 +335,8 @@ bool Trace::Specialize(Var v) {
 }
 
 PyObject* Trace::TryConst(Var v) {
+  Nesting nesting;
+  if (Nesting::Deep()) return nullptr;
   v = Look(v);
   if (v->kind == VariableKind::kConst) return v->value.get();
   if (v->kind == VariableKind::kNew && v->type == &PyTuple_Type) {
@@ -354,6 +357,9 @@ PyObject* Trace::TryConst(Var v) {
 }
 
 PyObject* Trace::ConstValue(Var v) {
+  Nesting nesting;
+  if (Nesting::Deep())
+    return Break("a tuple that is nested too deep is needed as a constant", BreakKind::kLimit);
   v = Look(v);
   if (v->kind == VariableKind::kScalar && !Specialize(v)) return nullptr;
   if (v->kind == VariableKind::kNew && v->type == &PyTuple_Type) {
@@ -386,6 +392,9 @@ SourceId Trace::SourceOf(Var v) {
 // --------------------------------------------------------------------------------------------------------------
 
 Var Trace::FromShadow(PyObject* o) {
+  Nesting nesting;
+  if (Nesting::Deep())
+    return Break("a built-in function gave something that is nested too deep", BreakKind::kLimit);
   if (IsProxy(o)) {
     Var v = ProxyVariable(o);
     while (v->forward != nullptr) v = v->forward;
@@ -435,6 +444,12 @@ Var Trace::FromShadow(PyObject* o) {
 }
 
 PyObject* Trace::ElementShadow(Var v) {
+  Nesting nesting;
+  if (Nesting::Deep()) {
+    Break("a tuple that is nested too deep is given to a built-in function", BreakKind::kLimit);
+    FailureToPython();
+    return nullptr;
+  }
   while (v->forward != nullptr) v = v->forward;
   switch (v->kind) {
     case VariableKind::kConst: return Py_NewRef(v->value.get());
@@ -475,11 +490,17 @@ PyObject* Trace::ArgumentShadow(Var v) {
   }
   if (v->kind == VariableKind::kObject && PyTuple_CheckExact(v->value.get())) {
     std::vector<Var> items;
-    if (!Iterate(v, &items)) {
-      FailureToPython();
-      return nullptr;
+    if (!v->shadow) {  // one tuple, so that what C functions give back is known as this one
+      if (!Iterate(v, &items)) {
+        FailureToPython();
+        return nullptr;
+      }
+      PyObject* shadow = ElementShadow(NewTuple(items));
+      if (shadow == nullptr) return nullptr;
+      v->shadow = PyRef::Steal(shadow);
+      shadows_[shadow] = v;
     }
-    return ElementShadow(NewTuple(items));
+    return Py_NewRef(v->shadow.get());
   }
   if (v->kind == VariableKind::kNew && v->value &&
       (v->type == &PyDictKeys_Type || v->type == &PyDictValues_Type || v->type == &PyDictItems_Type)) {
@@ -538,7 +559,8 @@ std::nullptr_t Trace::RaiseNew(PyObject* type, const std::string& message) {
 }
 
 std::nullptr_t Trace::RaiseFromPython() {
-  if (failure_ == Failure::kBreak || failure_ == Failure::kFatal) {
+  if (failure_ == Failure::kFatal) return nullptr;  // its exception goes on
+  if (failure_ == Failure::kBreak) {
     PyErr_Clear();
     return nullptr;
   }
@@ -549,9 +571,10 @@ std::nullptr_t Trace::RaiseFromPython() {
   if (Py_IS_TYPE(error.get(), reinterpret_cast<PyTypeObject*>(UntraceableError))) {
     return Break("a built-in function could not be traced");
   }
-  if (PyErr_GivenExceptionMatches(error.get(), PyExc_KeyboardInterrupt) ||
-      PyErr_GivenExceptionMatches(error.get(), PyExc_MemoryError) ||
-      PyErr_GivenExceptionMatches(error.get(), PyExc_SystemExit)) {
+  if (PyErr_GivenExceptionMatches(error.get(), PyExc_MemoryError))
+    return Break("there is not enough memory to trace this", BreakKind::kPythonRaises);
+  // One that no traced code raised asks the interpreter itself to stop.
+  if (PyErr_GivenExceptionMatches(error.get(), PyExc_KeyboardInterrupt) && !shadows_.contains(error.get())) {
     PyErr_SetRaisedException(error.release());
     failure_ = Failure::kFatal;
     return nullptr;

@@ -67,6 +67,20 @@ struct Write {
 
 enum class RunResult : uint8_t { kReturned, kYielded, kFailed };
 
+// One level of a recursion that follows the user's data; Deep: it must not go on (a wasm stack is small, and
+// its end is the end of the interpreter).
+class Nesting {
+ public:
+  Nesting() { depth_++; }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+  ~Nesting() { depth_--; }
+  static bool Deep(int limit = 100) { return depth_ > limit; }
+
+ private:
+  static inline int depth_ = 0;
+};
+
 class Trace {
  public:
   // `break_at`: root step before which to stop (from an earlier attempt); -1: run on.
@@ -95,6 +109,9 @@ class Trace {
   PyObject* object(ObjectIndex i) const { return objects_[static_cast<size_t>(i)].get(); }
   const FrameView& frame_view() const { return frame_; }
   const std::vector<Var>& existing() const { return existing_; }
+  // The variable of a class that the traced code reached through its own locals; nullptr for others.
+  // Rewritten code loads it from there: as a constant it would never die.
+  Var LocalClass(PyTypeObject* type);
   bool uses_global_state() const { return uses_global_state_ || !graph_.nodes().empty(); }
   int instruction_count() const { return instructions_; }
   std::vector<Var>& graph_scalars() {
@@ -133,10 +150,6 @@ class Trace {
 
   // --- failures ---
   std::nullptr_t Break(std::string reason, BreakKind kind = BreakKind::kNoModel);
-  // Of a site that has no row in breaks.def yet.
-  std::nullptr_t Break(const std::string& reason, const char* why, const char* /*hint*/ = "") {
-    return Break(reason + ": " + why);
-  }
   std::nullptr_t Raise(Var exception);
   std::nullptr_t RaiseNew(PyObject* type, const std::string& message);
   std::nullptr_t
@@ -157,10 +170,12 @@ class Trace {
   Var TypeGetAttr(Var type, PyObject* name);                   // type.__getattribute__
   bool SetAttr(Var object, PyObject* name, Var value);         // null value: delete
   bool SetAttrGeneric(Var object, PyObject* name, Var value);  // object.__setattr__ / __delattr__
+  bool AcceptsObjectSetattr(Var object);                       // else breaks
   Var SuperGetAttr(Var cls, Var self, PyObject* name);
   // Looks up a special method on the type; null without failure when there is none. `bound` binds it.
   Var LookupSpecial(Var object, const char* name);
   PyObject* TypeLookup(PyTypeObject* type, PyObject* name, bool guard);  // borrowed; null: none
+  bool IsName(PyObject* name);  // text with a UTF-8 form, as sources and messages need; else breaks
   Var Call(Var callable, const std::vector<Var>& args, PyObject* kwnames = nullptr);
   Var CallFunction(Var function, const std::vector<Var>& args, PyObject* kwnames);
   Var CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& args, PyObject* kwnames);
@@ -182,6 +197,9 @@ class Trace {
   Var GetIter(Var v);
   Var Next(Var iterator);  // nullptr without failure: exhausted
   bool Iterate(Var iterable, std::vector<Var>* out);
+  void MarkMoved(Var v);         // C code had it: iterators that it is or holds may have been moved
+  int EditsBelow(Var iterator);  // changes of the containers that notice a change under their iterator; -1:
+                                 // cannot be told
   Var Str(Var v);
   Var Repr(Var v);
   Var Format(Var v, Var spec);
@@ -278,6 +296,7 @@ class Trace {
   Var ScalarResult(Source source, const std::vector<Var>& operands, PyObject* value_stolen,
                    PyTypeObject* type);
   Var DispatchBinary(int code, Var a, Var b, bool* done);
+  Var NoOperator(int code, Var a, Var b);
   Var NewTensor(ValueRef value);
   Var NewView(Var of, TensorMeta meta, ValueRef value);
   bool WriteTensor(Var target, ValueRef value);
@@ -326,10 +345,14 @@ extern Trace* current_trace;
 // Decoded code, kept per code object for the life of the process (codes are few).
 const CodeParts* PartsOf(PyCodeObject* code);
 
+PyObject* MroOf(PyTypeObject* type);  // borrowed
+
 // The base type whose methods keep a container's contents (list for a subclass of list); null: not a
 // container.
 PyTypeObject* BaseContainer(PyTypeObject* type);
 inline bool IsContainerType(PyTypeObject* type) { return BaseContainer(type) != nullptr; }
+// Whether copies and sums of an instance of a subclass are of that subclass.
+bool CopiesAsSubclass(PyTypeObject* base);
 
 // `_core.ops.<name>`; borrowed, nullptr when there is none.
 PyObject* TensorOperation(const char* name);

@@ -91,7 +91,10 @@ struct Variable {
       reordered;               // attributes that were deleted and stored again (names; the pairs own them)
   int overwritten = 0;         // Object: how many of its elements were, each guarded to die quietly
   bool by_code = false;        // a function that was only called: guarded by its code, not by its identity
-  bool advanced = false;       // an iterator that has been moved
+  bool advanced = false;       // an iterator that has been moved, or that C code may have moved
+  int edits = 0;               // a container: how often it was changed
+  bool reshaped = false;       // ... otherwise than by setting items or (a dict) adding them
+  int edits_seen = 0;          // an iterator: edits of what it goes through when it was made
   bool finished = false;       // a generator that has ended
   bool raised = false;         // an exception that was raised
   int raise_step = -1;         // the root step at which that was

@@ -94,6 +94,11 @@ void Trace::GuardDroppedArguments() {
 }
 
 void Trace::NoteContents(Var container, const std::string& operation, const std::string& after) {
+  container->edits++;
+  bool adds = PyType_HasFeature(container->type, Py_TPFLAGS_DICT_SUBCLASS) != 0 &&
+              (operation == "update" || operation == "setdefault" || operation == "|=" ||
+               operation == "__ior__" || operation == "__init__" || operation == "__missing__");
+  container->reshaped = container->reshaped || !(adds || operation.starts_with("setitem"));
   if (container->kind != VariableKind::kObject) return;
   bool is_globals =
       container->value.get() == frame_.globals || (PyDict_CheckExact(container->value.get()) &&

@@ -56,6 +56,18 @@ Status CheckSlotOrder(const CodeParts& parts) {
   return Status::Ok();
 }
 
+// CPython's constructor interns texts that look like names; a constant that came about otherwise stays
+// itself.
+void KeepConstants(PyCodeObject* code, const CodeParts& parts) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); ++i) {
+    PyObject* own = PyList_GET_ITEM(parts.consts, i);
+    PyObject* kept = PyTuple_GET_ITEM(code->co_consts, i);
+    if (own == kept) continue;
+    PyTuple_SET_ITEM(code->co_consts, i, Py_NewRef(own));
+    Py_DECREF(kept);
+  }
+}
+
 // CPython's constructor knows no hidden slots: mark them in the fresh code object's own bytes.
 void MarkHidden(PyCodeObject* code, const CodeParts& parts) {
   char* kinds = PyBytes_AS_STRING(code->co_localspluskinds);
@@ -122,6 +134,7 @@ PyCodeObject* MakeCode(const CodeParts& parts) {
     Py_DECREF(made);
     return reinterpret_cast<PyCodeObject*>(Raise(ValueError("code: two slots have the same name")));
   }
+  KeepConstants(made, parts);
   MarkHidden(made, parts);
   return made;
 }

@@ -75,12 +75,8 @@ struct CompileOptions {
 
 enum class CompileOutcome { kCompiled, kSkip, kError /* exception set: fullgraph */ };
 
-// The tracer (core/interpret). `earlier` are the entries that the code has for the same options object so far
-// (guard failures explain recompiles, sizes become dynamic).
-CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& options, const EntryList& earlier,
-                            std::unique_ptr<CacheEntry>* out);
-
-// The hook calls the tracer through this pointer; until it is set every frame runs as it is.
+// The hook calls the tracer through this pointer; until it is set every frame runs as it is. The third
+// argument are the entries that the code has for the same options object so far.
 using Tracer = CompileOutcome (*)(const FrameView&, const CompileOptions&, const EntryList&,
                                   std::unique_ptr<CacheEntry>*);
 void SetTracer(Tracer tracer);

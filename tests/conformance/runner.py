@@ -7,6 +7,7 @@ Invariant: what a test compares is CPython's own assertion; we only choose how i
 
 import argparse
 import collections
+import faulthandler
 import functools
 import importlib
 import json
@@ -103,10 +104,10 @@ def flatten(suite):
             yield one
 
 
-def leave_out(suite, patterns):
+def leave_out(suite, names):
     kept = unittest.TestSuite()
     for test in flatten(suite):
-        if not any(pattern in test.id() for pattern in patterns):
+        if test.id() not in names and test.id().rpartition(".")[2] not in names:
             kept.addTest(test)
     return kept
 
@@ -125,14 +126,20 @@ def main():
     parser.add_argument("name")
     parser.add_argument("--folder", required=True)
     parser.add_argument("--compiled", action="store_true")
-    parser.add_argument("--leave-out", nargs="*", default=[], help="parts of ids of tests that are not run")
+    parser.add_argument("--leave-out", nargs="*", default=[], help="tests that are not run: ids, or names of methods")
+    parser.add_argument("--only", nargs="*", default=[], help="ids or names of methods; nothing else is run")
     options = parser.parse_args()
     sys.path.insert(0, os.path.abspath(options.folder))
     os.chdir(os.environ.get("TMPDIR", "/tmp"))
     warnings.simplefilter("default")
+    faulthandler.enable()
     module = importlib.import_module(f"test.{options.name}")
     suite = unittest.defaultTestLoader.loadTestsFromModule(module)
-    suite = leave_out(suite, options.leave_out)
+    suite = leave_out(suite, set(options.leave_out))
+    if options.only:
+        suite = unittest.TestSuite(
+            test for test in flatten(suite)
+            if test.id() in options.only or test.id().rpartition(".")[2] in options.only)
     if options.compiled:
         compile_tests(suite)
     suite.run(Result(options.leave_out))

@@ -1,5 +1,5 @@
 // In: a program that a stage runs. Out: its status, and each of its output lines as they come.
-// Invariant: a program that exceeds its time is killed, and says so as a status.
+// Invariant: a program that exceeds its time, or says nothing for too long, is killed, and says so as a status.
 
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -9,24 +9,33 @@ import { passThrough } from "../../wasm/toolchain/process.mjs";
 
 export const kMinutes = 60_000;
 
-/** Runs `program`; both streams go line by line to `onLine`. Resolves to "0", another status, a signal, or "timeout". */
-export function runLines(program, args, { onLine, timeout = 10 * kMinutes, env } = {}) {
+/** Runs `program`; both streams go line by line to `onLine`. Resolves to "0", another status, a signal, "timeout", or
+ *  "silence" when no line came for that long; then SIGABRT goes first, so that faulthandler can say where it was. */
+export function runLines(program, args, { onLine, timeout = 10 * kMinutes, silence = timeout, env } = {}) {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       cwd: kRepo,
       env: { ...process.env, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    let late = false;
-    const timer = setTimeout(() => {
-      late = true;
-      child.kill("SIGKILL");
-    }, timeout);
-    for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on("line", onLine);
+    let late = null;
+    const kill = (why) => {
+      late ??= why;
+      child.kill("SIGABRT");
+      setTimeout(() => child.kill("SIGKILL"), 2000).unref();
+    };
+    const timer = setTimeout(kill, timeout, "timeout");
+    const watch = setTimeout(kill, silence, "silence");
+    const heard = (line) => {
+      watch.refresh();
+      onLine(line);
+    };
+    for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on("line", heard);
     child.on("error", (error) => resolve(error.message));
     child.on("close", (status, signal) => {
       clearTimeout(timer);
-      resolve(late ? "timeout" : (signal ?? String(status)));
+      clearTimeout(watch);
+      resolve(late ?? signal ?? String(status));
     });
   });
 }

@@ -11,12 +11,16 @@ export async function runConformance(options) {
   if (!findTwin()) return skipStage("conformance", "no native twin here (it needs Debian)");
   if (!(await buildTargets(options, "twin"))) return crashed("the twin build failed");
   let counts = null;
+  const failures = [];
   const onLine = (line) => {
     const closing = line.match(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/);
     if (closing) {
       const [passed, failed, skipped] = closing.slice(1).map((digits) => Number(digits ?? 0));
-      counts = { ...kNone, passed, failed, skipped };
-    } else process.stdout.write(`${line}\n`);
+      counts = { ...kNone, passed, failed, skipped, failures };
+    } else {
+      process.stdout.write(`${line}\n`);
+      if (line.startsWith("FAIL ")) failures.push(line.slice(5));
+    }
   };
   const args = [join(kRepo, "tests/conformance/run.mjs"), "--short", "--no-table", "--target", "twin"];
   const status = await runLines(process.execPath, args, { onLine, timeout: 30 * kMinutes });

@@ -1,6 +1,7 @@
 // In: nothing. Out: the extension module `_core`. Invariant: importing it changes nothing in the interpreter.
 #include <Python.h>
 
+#include "interpret/compile.h"
 #include "interpret/record.h"
 #include "python/frame_hook.h"
 #include "python/graph_object.h"

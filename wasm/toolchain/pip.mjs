@@ -1,4 +1,4 @@
-// In: arguments of `pip install`. Out: whether wheels were installed; nothing is ever built from source.
+// In: arguments of `pip install` or `pip download`. Out: whether wheels were fetched; nothing is ever built from source.
 // Invariant: a Python without pip borrows Debian's wheel of pip; only folders of the cache are written.
 
 import { existsSync, readdirSync } from "node:fs";
@@ -17,17 +17,19 @@ function pipCommand() {
   return wheel ? [join(wheels, wheel, "pip")] : null;
 }
 
+function pip(command, args) {
+  const program = pipCommand();
+  if (!program) return false;
+  const flags = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-deps", "--only-binary=:all:"];
+  return tryRun("python3", [...program, command, ...flags, ...args]) !== null;
+}
+
 /** Whether `pip install ARGS` succeeded; wheels only, without dependencies. */
 export function pipInstall(args) {
-  const pip = pipCommand();
-  if (!pip) return false;
-  const flags = [
-    "--quiet",
-    "--disable-pip-version-check",
-    "--no-input",
-    "--no-deps",
-    "--only-binary=:all:",
-    "--upgrade",
-  ];
-  return tryRun("python3", [...pip, "install", ...flags, ...args]) !== null;
+  return pip("install", ["--upgrade", ...args]);
+}
+
+/** Whether `pip download ARGS` succeeded; wheels only, without dependencies. */
+export function pipDownload(args) {
+  return pip("download", args);
 }

@@ -32,6 +32,7 @@ export const cache = {
   includeTwin: join(kCache, "python", "include-twin"),
   includeWasm: join(kCache, "python", "include-wasm"),
   twinPackages: join(kCache, "python", "site-packages"),
+  jupyterLite: join(kCache, "jupyterlite"),
   testsuite: join(kCache, "testsuite"),
   node: join(kCache, "node"),
   stamps: join(kCache, "stamps"),

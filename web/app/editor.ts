@@ -12,8 +12,7 @@ import {
   syntaxHighlighting,
 } from "@codemirror/language";
 import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
-import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Annotation, EditorState, StateEffect, StateField, type Range } from "@codemirror/state";
+import { Annotation, Compartment, EditorState, StateEffect, StateField, type Range } from "@codemirror/state";
 import {
   Decoration,
   drawSelection,
@@ -42,6 +41,7 @@ export interface Marker {
   message: string;
 }
 
+const searchSlot = new Compartment();
 const byProgram = Annotation.define<boolean>();
 const setLinked = StateEffect.define<Span | null>();
 
@@ -115,7 +115,7 @@ export class Editor {
           indentUnit.of("    "),
           bracketMatching(),
           closeBrackets(),
-          highlightSelectionMatches(),
+          searchSlot.of([]),
           lintGutter(),
           python(),
           syntaxHighlighting(kHighlight),
@@ -138,7 +138,7 @@ export class Editor {
             ...closeBracketsKeymap,
             ...defaultKeymap,
             ...historyKeymap,
-            ...searchKeymap,
+            { key: "Mod-f", run: (view) => (void search(view), true) },
             indentWithTab,
           ]),
           EditorView.updateListener.of((update) => {
@@ -191,6 +191,13 @@ export class Editor {
   focus(): void {
     this.#view.focus();
   }
+}
+
+/** Opens the search panel; its code is fetched the first time. */
+async function search(view: EditorView): Promise<void> {
+  const { searching, openSearchPanel } = await import("./editor_search.js");
+  if (searchSlot.get(view.state) !== searching) view.dispatch({ effects: searchSlot.reconfigure(searching) });
+  openSearchPanel(view);
 }
 
 function reportCursor(state: EditorState, { onCursor }: EditorOptions): void {

@@ -1,14 +1,32 @@
-// In: the report on the page. Out: files for the user: the report as JSON, the drawn graph as SVG with its style inside.
-// Invariant: what is saved is what is shown.
+// In: what is on the page. Out: files for the user: the program, the report and the graph as JSON, the drawn graph as SVG with its style
+// inside, and what the program itself has written. Invariant: what is saved is what is shown.
 
+import type { ProgramFile } from "../lib/protocol.js";
 import type { AppState } from "./state.js";
 
-export function downloadReport(state: AppState): void {
+export function saveReport(state: AppState): void {
   const report = state.view.report.peek();
-  if (report) save(`${stem(state)}.report.json`, "application/json", `${JSON.stringify(report, null, 2)}\n`);
+  if (report) save(`${stem(state)}.report.json`, "application/json", json(report));
 }
 
-export function downloadGraph(state: AppState): void {
+export function saveProgram(state: AppState): void {
+  save(state.file.peek(), "text/x-python", state.source.peek());
+}
+
+export function saveGraph(state: AppState): void {
+  const graphs = state.view.compilation.peek()?.graphs ?? [];
+  save(`${stem(state)}.graph.json`, "application/json", json(graphs));
+}
+
+export function saveFile({ name, bytes }: ProgramFile): void {
+  save(name, "application/octet-stream", bytes);
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+export function saveDrawing(state: AppState): void {
   const drawing = document.querySelector<SVGSVGElement>(".tb-drawing");
   if (!drawing) {
     state.notice.value = "Show the graph as a drawing first; then it can be saved.";
@@ -52,8 +70,8 @@ function stem(state: AppState): string {
   return state.file.peek().replace(/\.py$/, "");
 }
 
-function save(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+function save(name: string, type: string, content: string | Uint8Array): void {
+  const url = URL.createObjectURL(new Blob([content as BlobPart], { type }));
   const link = document.createElement("a");
   link.href = url;
   link.download = name;

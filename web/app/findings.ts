@@ -1,4 +1,4 @@
-// In: what a run left behind. Out: markers for the editor, and the first difference between two runs.
+// In: what a run left behind. Out: markers for the editor, the first difference between two runs, what verify mode found.
 // Invariant: only lines of the program itself are marked.
 
 import type { ProgramResult } from "../lib/session.js";
@@ -31,6 +31,14 @@ function failureOf(file: string, stderr: string): Marker | undefined {
   const line = Number(places.at(-1)?.[2]);
   const message = stderr.trim().split("\n").at(-1) ?? "";
   return Number.isInteger(line) ? { line, severity: "error", message } : undefined;
+}
+
+/** What verify mode found. */
+export function verdictOf(verified: ProgramResult): string {
+  const found = /^(?:thirdbook\S*\.)?VerifyError: (.*)$/m.exec(verified.stderr);
+  return found
+    ? `Verify mode found a difference: ${found[1]}`
+    : "Verify mode found the same values and effects in every call.";
 }
 
 export function differenceOf(eager: ProgramResult, compiled: ProgramResult): string {

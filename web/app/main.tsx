@@ -47,6 +47,11 @@ effect(() => {
 });
 addEventListener("hashchange", () => void openFromHash());
 void state.start();
+if (navigator.serviceWorker?.controller) {
+  navigator.serviceWorker.addEventListener("controllerchange", () => {
+    state.notice.value = "A newer version of this page has been fetched. Reload to use it.";
+  });
+}
 if ("serviceWorker" in navigator && import.meta.env.PROD && isSecureContext) {
   void navigator.serviceWorker.register("service_worker.js", { scope: "./" }).catch(() => undefined);
 }

@@ -1,6 +1,7 @@
-// In: what the program printed. Out: the output pane.
+// In: what the program printed and the files it wrote. Out: the output pane.
 // Invariant: stdout and stderr are told apart by a label as well as by colour; notes are ours, not the program's.
 
+import { saveFile } from "./export.js";
 import type { AppState } from "./state.js";
 
 export function OutputPane({ state }: { state: AppState }) {
@@ -22,6 +23,15 @@ export function OutputPane({ state }: { state: AppState }) {
             </pre>
           ),
         )}
+        {state.files.value.map((file) => (
+          <p key={file.name} class="file">
+            <code>{file.name}</code>{" "}
+            <span class="figures">{file.bytes.length.toLocaleString("en")} bytes</span>
+            <button type="button" aria-label={`Save ${file.name}`} onClick={() => saveFile(file)}>
+              Save
+            </button>
+          </p>
+        ))}
       </div>
     </div>
   );

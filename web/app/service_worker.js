@@ -17,7 +17,13 @@ self.addEventListener("activate", (event) => {
   event.waitUntil(
     caches
       .keys()
-      .then((names) => Promise.all(names.filter((name) => name.startsWith("thirdbook-") && name !== kCache).map((name) => caches.delete(name))))
+      .then((names) =>
+        Promise.all(
+          names
+            .filter((name) => name.startsWith("thirdbook-") && name !== kCache)
+            .map((name) => caches.delete(name)),
+        ),
+      )
       .then(() => self.clients.claim()),
   );
 });
@@ -30,7 +36,8 @@ self.addEventListener("fetch", (event) => {
 
 async function answer(request) {
   const cache = await caches.open(kCache);
-  const target = request.mode === "navigate" ? new URL("index.html", self.registration.scope).href : request;
+  const root = new URL("./", self.registration.scope).href;
+  const target = request.url.split(/[?#]/)[0] === root ? `${root}index.html` : request;
   const kept = await cache.match(target, { ignoreSearch: true });
   return kept ?? fetch(request);
 }

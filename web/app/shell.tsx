@@ -7,7 +7,7 @@ import { ReportView } from "../view/report_view.js";
 import { baseName } from "../view/span.js";
 import { Editor } from "./editor.js";
 import { examples } from "./examples.js";
-import { downloadGraph, downloadReport } from "./export.js";
+import { saveDrawing, saveGraph, saveProgram, saveReport } from "./export.js";
 import { OutputPane } from "./output_pane.js";
 import { encodeHash } from "../lib/share.js";
 import type { AppState, Engine } from "./state.js";
@@ -226,20 +226,48 @@ function Actions({ state }: { state: AppState }) {
     );
     state.notice.value = `The link to this program is in the ${where}. Whoever opens it sees the text; nothing runs until Run.`;
   };
-  const hasGraph = (state.view.compilation.value?.graphs.length ?? 0) > 0;
   return (
     <div class="actions" role="group" aria-label="Keep and share">
       <button type="button" onClick={() => void share()}>
         Share
       </button>
-      <button type="button" disabled={state.view.report.value === null} onClick={() => downloadReport(state)}>
-        Save report
-      </button>
-      <button type="button" disabled={!hasGraph} onClick={() => downloadGraph(state)}>
-        Save graph
-      </button>
+      <SaveMenu state={state} />
       <ThemeMenu />
     </div>
+  );
+}
+
+const kSaved = {
+  program: { title: "Program", save: saveProgram },
+  report: { title: "Report (JSON)", save: saveReport },
+  drawing: { title: "Graph (SVG)", save: saveDrawing },
+  graph: { title: "Graph (JSON)", save: saveGraph },
+};
+
+function SaveMenu({ state }: { state: AppState }) {
+  const report = state.view.report.value !== null;
+  const graph = (state.view.compilation.value?.graphs.length ?? 0) > 0;
+  const possible = { program: true, report, drawing: graph, graph };
+  return (
+    <label class="save">
+      <span class="visually-hidden">Save</span>
+      <select
+        value=""
+        onChange={(event) => {
+          kSaved[event.currentTarget.value as keyof typeof kSaved].save(state);
+          event.currentTarget.value = "";
+        }}
+      >
+        <option value="" disabled hidden>
+          Save…
+        </option>
+        {(Object.keys(kSaved) as (keyof typeof kSaved)[]).map((name) => (
+          <option key={name} value={name} disabled={!possible[name]}>
+            {kSaved[name].title}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

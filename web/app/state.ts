@@ -4,11 +4,11 @@
 import { batch, computed, signal } from "@preact/signals";
 import { firstRun, pyodideBytes } from "virtual:build-facts";
 import { messageOf, ThirdbookError } from "../lib/errors.js";
-import type { Stage } from "../lib/protocol.js";
-import { Session, type ProgramResult } from "../lib/session.js";
+import type { ProgramFile, Stage } from "../lib/protocol.js";
+import { Session, type ProgramResult, type RunOptions } from "../lib/session.js";
 import { ViewModel } from "../view/model.js";
 import { firstExample, type Example } from "./examples.js";
-import { differenceOf, markersOf } from "./findings.js";
+import { differenceOf, markersOf, verdictOf } from "./findings.js";
 import type { Marker } from "./editor.js";
 
 export type Engine =
@@ -32,6 +32,7 @@ export class AppState {
   readonly shownSource = signal<string | null>(null);
   readonly engine = signal<Engine>({ kind: "loading", stage: "downloading", loaded: 0, total: 0 });
   readonly output = signal<OutputPart[]>([]);
+  readonly files = signal<ProgramFile[]>([]);
   readonly markers = signal<Marker[]>([]);
   readonly notice = signal<string | null>(null);
   readonly live = signal(true);
@@ -55,6 +56,7 @@ export class AppState {
         this.engine.value = { kind: "ready", version, milliseconds };
       },
     });
+    this.view.catalogueURL = "./graph-breaks.html";
     if (firstRun) {
       this.view.show(firstRun.report);
       this.shownSource.value = firstExample.source;
@@ -82,6 +84,7 @@ export class AppState {
       this.file.value = file;
       this.source.value = source;
       this.output.value = [];
+      this.files.value = [];
       this.markers.value = [];
       this.shownSource.value = null;
       this.view.select(null, "source");
@@ -108,13 +111,12 @@ export class AppState {
     if (this.engine.peek().kind === "running") return;
     this.#asked = true;
     clearTimeout(this.#timer);
-    this.output.value = [];
     const source = this.source.peek();
-    const result = await this.#execute(source, true);
+    const result = await this.#execute(source);
     if (!result) return;
     batch(() => {
       this.shownSource.value = source;
-      this.view.show(result.report);
+      this.view.show(result.report, { "compiled, with tracing": result.milliseconds });
       this.markers.value = markersOf(this.file.peek(), result);
       this.#note(endOf(result));
     });
@@ -124,22 +126,23 @@ export class AppState {
     }
   }
 
-  /** Runs the program as plain Python and compiled, and says where the printed text first differs. */
+  /** Runs the program as plain Python, compiled with each call verified, and compiled; says what differs first. */
   async compare(): Promise<void> {
     if (this.engine.peek().kind === "running") return;
     const source = this.source.peek();
-    this.output.value = [];
-    const eager = await this.#execute(source, false);
-    if (!eager) return;
-    this.output.value = [];
-    const compiled = await this.#execute(source, true);
+    const eager = await this.#execute(source, { enabled: false });
+    const verified = eager && (await this.#execute(source, { verify: true }));
+    const compiled = verified && (await this.#execute(source));
     if (!compiled) return;
     batch(() => {
       this.shownSource.value = source;
-      this.view.show(compiled.report);
+      this.view.show(compiled.report, {
+        "plain Python": eager.milliseconds,
+        "compiled, with tracing": compiled.milliseconds,
+      });
       this.markers.value = markersOf(this.file.peek(), compiled);
       const times = `Plain Python ${eager.milliseconds.toFixed(1)} ms, compiled ${compiled.milliseconds.toFixed(1)} ms with tracing.`;
-      this.#note(`${differenceOf(eager, compiled)} ${times}`);
+      this.#note(`${differenceOf(eager, compiled)} ${verdictOf(verified)} ${times}`);
     });
   }
 
@@ -159,17 +162,22 @@ export class AppState {
     void this.start();
   }
 
-  async #execute(source: string, enabled: boolean): Promise<ProgramResult | null> {
+  async #execute(source: string, settings: RunOptions = {}): Promise<ProgramResult | null> {
+    batch(() => {
+      this.output.value = [];
+      this.files.value = [];
+    });
     try {
       await this.#session.start();
       const ready = this.engine.peek();
       this.engine.value = { kind: "running", since: performance.now() };
       const result = await this.#session.run(source, {
+        ...settings,
         file: this.file.peek(),
-        enabled,
         onOutput: (stream, text) => this.#print(stream, text),
       });
       this.engine.value = ready;
+      this.files.value = result.files;
       if (result.trouble !== null) this.#note(`The interpreter failed: ${result.trouble}`);
       return result;
     } catch (error) {

@@ -6,7 +6,9 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
+import { readCatalogue } from "../../docs/graph-breaks.mjs";
 import { kBuild, kRepo } from "../../wasm/toolchain/places.mjs";
+import { cataloguePage } from "./catalogue_page.js";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const kPyodide = join(kRepo, "node_modules", "pyodide");
@@ -78,6 +80,19 @@ function pyodideFiles(): Plugin {
   };
 }
 
+/** A page with the catalogue of graph breaks, where links from breaks lead. */
+function catalogue(): Plugin {
+  return {
+    name: "thirdbook-catalogue",
+    async generateBundle() {
+      const emit = (fileName: string, source: string) => this.emitFile({ type: "asset", fileName, source });
+      emit("graph-breaks.html", await cataloguePage(readCatalogue()));
+      emit("graph-breaks.css", readFileSync(here("graph-breaks.css"), "utf8"));
+      emit("icon.svg", readFileSync(here("icon.svg"), "utf8"));
+    },
+  };
+}
+
 /** Writes service_worker.js with the list of files and a version made of their contents. */
 function serviceWorker(): Plugin {
   return {
@@ -108,7 +123,7 @@ export default defineConfig({
   publicDir: false,
   logLevel: "warn",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  plugins: [buildFacts(), madeModules(), pyodideFiles(), serviceWorker()],
+  plugins: [buildFacts(), madeModules(), pyodideFiles(), catalogue(), serviceWorker()],
   worker: { format: "es", plugins: () => [madeModules()] },
   build: {
     outDir: join(kBuild, "site"),

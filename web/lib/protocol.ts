@@ -27,6 +27,12 @@ export interface RunMessage {
   verify: boolean;
 }
 
+/** A file that a program has left in its folder. */
+export interface ProgramFile {
+  name: string;
+  bytes: Uint8Array;
+}
+
 export type ToWorker = StartMessage | RunMessage | { kind: "doctor" };
 
 export type Stage = "downloading" | "compiling" | "starting" | "installing";
@@ -48,5 +54,6 @@ export type FromWorker =
       milliseconds: number;
       report: Report | null;
       trouble: string | null;
+      files: ProgramFile[];
     }
   | { kind: "doctor"; report: DoctorReport };

@@ -21,8 +21,7 @@ class _Runner:
     def settings(self, values):
         """Applies defaults for compile(): 'enabled', 'backend' and 'verify'."""
         import thirdbook
-        if not values.get("enabled", True):
-            thirdbook.config.enabled = False
+        thirdbook.config.enabled = values.get("enabled", True)
         for name in ("backend", "verify"):
             if name in values:
                 setattr(thirdbook.config, name, values[name])

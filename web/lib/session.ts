@@ -4,7 +4,7 @@
 
 import type { DoctorReport } from "./doctor.js";
 import { ThirdbookError } from "./errors.js";
-import type { FromWorker, Stage, StageTiming, ToWorker } from "./protocol.js";
+import type { FromWorker, ProgramFile, Stage, StageTiming, ToWorker } from "./protocol.js";
 import type { Report } from "./report.js";
 import { Watchdog } from "./watchdog.js";
 
@@ -40,6 +40,8 @@ export interface ProgramResult {
   report: Report | null;
   /** What went wrong outside of the program, such as an interpreter that died. */
   trouble: string | null;
+  /** What the program has left in its folder, up to 16 MB. */
+  files: ProgramFile[];
 }
 
 interface OpenRun {
@@ -161,8 +163,16 @@ export class Session {
       case "done": {
         const run = this.#runs.get(message.run);
         this.#runs.delete(message.run);
-        const { status, milliseconds, report, trouble } = message;
-        run?.resolve({ status, stdout: run.stdout, stderr: run.stderr, milliseconds, report, trouble });
+        const { status, milliseconds, report, trouble, files } = message;
+        run?.resolve({
+          status,
+          stdout: run.stdout,
+          stderr: run.stderr,
+          milliseconds,
+          report,
+          trouble,
+          files,
+        });
         return;
       }
       case "doctor":

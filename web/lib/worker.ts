@@ -5,7 +5,15 @@ import { doctor } from "./doctor.js";
 import { messageOf, ThirdbookError } from "./errors.js";
 import type { Pyodide } from "./host.js";
 import { install } from "./install.js";
-import type { FromWorker, RunMessage, Stage, StageTiming, StartMessage, ToWorker } from "./protocol.js";
+import type {
+  FromWorker,
+  ProgramFile,
+  RunMessage,
+  Stage,
+  StageTiming,
+  StartMessage,
+  ToWorker,
+} from "./protocol.js";
 import type { Report } from "./report.js";
 import { Runner } from "./runner.js";
 import { assertWasmAllowed } from "./wasm.js";
@@ -15,12 +23,19 @@ interface Scope {
   addEventListener(type: "message", listener: (event: MessageEvent<ToWorker>) => void): void;
 }
 
+interface FileSystem {
+  mkdirTree(path: string): void;
+  chdir(path: string): void;
+  readdir(path: string): string[];
+  stat(path: string): { mode: number; size: number };
+  isFile(mode: number): boolean;
+  readFile(path: string): Uint8Array;
+  writeFile(path: string, data: string): void;
+  unlink(path: string): void;
+}
+
 interface WorkerPyodide extends Pyodide {
-  FS: {
-    mkdirTree(path: string): void;
-    writeFile(path: string, data: string): void;
-    chdir(path: string): void;
-  };
+  FS: FileSystem;
   setStdin(options: { stdin: () => string | null }): void;
   setStdout(options: { write: (buffer: Uint8Array) => number; isatty: boolean }): void;
   setStderr(options: { write: (buffer: Uint8Array) => number; isatty: boolean }): void;
@@ -31,6 +46,7 @@ interface PyodideModule {
 }
 
 const kFolder = "/home/pyodide";
+const kMaxFiles = 16e6;
 
 /** Answers the host's messages; call it once in a worker: `import { serve } from "thirdbook/worker"; serve(self)`. */
 export function serve(scope: Scope): void {
@@ -45,7 +61,9 @@ export function serve(scope: Scope): void {
         });
         return;
       case "run":
-        void runtime?.then((started) => started.run(data)).catch(() => undefined);
+        void runtime
+          ?.then((started) => started.run(data))
+          .catch((error: unknown) => scope.postMessage({ kind: "done", ...failedRun(data.run, error) }));
         return;
       case "doctor":
         void runtime
@@ -56,6 +74,10 @@ export function serve(scope: Scope): void {
         data satisfies never;
     }
   });
+}
+
+function failedRun(run: number, error: unknown) {
+  return { run, status: 1, milliseconds: 0, report: null, trouble: messageOf(error), files: [] };
 }
 
 class Runtime {
@@ -117,6 +139,7 @@ class Runtime {
     const path = `${kFolder}/${message.file}`;
     pyodide.FS.mkdirTree(kFolder);
     pyodide.FS.chdir(kFolder);
+    for (const name of filesIn(pyodide.FS)) pyodide.FS.unlink(`${kFolder}/${name}`);
     pyodide.FS.writeFile(path, message.source);
     pyodide.runPython("import thirdbook, linecache; thirdbook.reset(); linecache.clearcache()");
     this.#runner.settings({
@@ -139,8 +162,24 @@ class Runtime {
     } catch (error) {
       trouble ??= messageOf(error);
     }
-    this.#post({ kind: "done", run: message.run, status, milliseconds, report, trouble });
+    const files = filesOf(pyodide.FS, message.file);
+    this.#post({ kind: "done", run: message.run, status, milliseconds, report, trouble, files });
   }
+}
+
+function filesIn(fs: FileSystem): string[] {
+  return fs.readdir(kFolder).filter((name) => fs.isFile(fs.stat(`${kFolder}/${name}`).mode));
+}
+
+/** What a program has made beside itself, as long as it is not too much to hand over. */
+function filesOf(fs: FileSystem, program: string): ProgramFile[] {
+  let room = kMaxFiles;
+  const files: ProgramFile[] = [];
+  for (const name of filesIn(fs)) {
+    room -= fs.stat(`${kFolder}/${name}`).size;
+    if (name !== program && room >= 0) files.push({ name, bytes: fs.readFile(`${kFolder}/${name}`) });
+  }
+  return files;
 }
 
 /** Fetches the files that Pyodide will ask for, so that progress is known and the engine's cache holds them. */

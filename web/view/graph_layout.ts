@@ -3,6 +3,7 @@
 
 import { graphlib, layout } from "@dagrejs/dagre";
 import type { Graph, Kernel, Node } from "../report/types.js";
+import { shortSource } from "./source_name.js";
 
 export interface Box {
   key: string;
@@ -65,6 +66,12 @@ export function titleOf(graph: Graph, node: Node): string {
   return "value" in node.attrs ? String(node.attrs["value"]) : (printedConstant(graph, node) ?? "constant");
 }
 
+/** In the drawing there is little room. */
+function shortTitleOf(graph: Graph, node: Node): string {
+  const title = titleOf(graph, node);
+  return node.op === "input" ? shortSource(title) : title;
+}
+
 /** "2" of "%1 = constant 2 (weak int64)" in the graph's text. */
 function printedConstant(graph: Graph, node: Node): string | undefined {
   const match = new RegExp(`^\\s*%${node.id} = constant (\\S+)`, "m").exec(graph.text);
@@ -89,7 +96,7 @@ export function layoutGraph(graph: Graph, collapsed: boolean): Drawing {
       box.output ||= outputs.has(node.id);
       box.detail = `${box.nodes.length} nodes · ${metaOf(node)}`;
     } else {
-      const title = kernel && collapsed ? kernel.name : titleOf(graph, node);
+      const title = kernel && collapsed ? kernel.name : shortTitleOf(graph, node);
       boxes.set(key, {
         key,
         nodes: [node],

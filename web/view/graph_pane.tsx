@@ -292,6 +292,9 @@ function GraphBox({ model, compilation, graph, index, box, search }: GraphBoxPro
       class={classes.filter(Boolean).join(" ")}
       onClick={() => model.select(spans.find((span) => span !== null) ?? null, "graph")}
     >
+      <title>
+        {box.nodes.map((node) => `%${node.id} ${titleOf(graph, node)} ${metaOf(node)}`).join("\n")}
+      </title>
       <rect x={box.x} y={box.y} width={box.width} height={box.height} rx={first.op === "input" ? 20 : 6} />
       {box.output && (
         <path class="tb-out" d={`M${box.x + 8} ${box.y + box.height - 3} H${box.x + box.width - 8}`} />

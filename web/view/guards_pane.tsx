@@ -1,10 +1,12 @@
-// In: a compilation's guards and the other compilations of the same function. Out: premises as rows; versions with their triggers.
-// Invariant: a guard is shown by its text; how often it was checked only where the report says it.
+// In: a compilation's guards and the other versions of the same code. Out: premises as rows, and why each version was made.
+// Invariant: a guard is shown by its text; one that failed says how often.
 
 import type { Compilation, Report } from "../report/types.js";
 import { ListBox } from "./list_box.js";
 import type { ViewModel } from "./model.js";
+import { RecompileMatrix } from "./recompile_matrix.js";
 import { spanOfLine } from "./span.js";
+import { versionsOf } from "./versions.js";
 
 interface GuardsPaneProps {
   model: ViewModel;
@@ -13,11 +15,7 @@ interface GuardsPaneProps {
 }
 
 export function GuardsPane({ model, report, compilation }: GuardsPaneProps) {
-  const versions = report.compilations
-    .map((candidate, index) => ({ candidate, index }))
-    .filter(
-      ({ candidate }) => candidate.function === compilation.function && candidate.line === compilation.line,
-    );
+  const versions = versionsOf(report, compilation);
   return (
     <>
       <ListBox
@@ -32,7 +30,7 @@ export function GuardsPane({ model, report, compilation }: GuardsPaneProps) {
             <>
               <code class="tb-wrap">{guard.text}</code>
               <span class="tb-row-end">
-                {guard.hits !== undefined && <span class="tb-dim">{guard.hits}×</span>}
+                {guard.hits ? <span class="tb-failed">failed {guard.hits}×</span> : null}
                 <span class="tb-kind">{guard.kind}</span>
                 {guard.line !== null && <span class="tb-dim">line {guard.line}</span>}
               </span>
@@ -41,34 +39,7 @@ export function GuardsPane({ model, report, compilation }: GuardsPaneProps) {
         }))}
       />
       {versions.length > 1 && (
-        <table class="tb-table">
-          <caption>Versions of {compilation.function}</caption>
-          <thead>
-            <tr>
-              <th scope="col">#</th>
-              <th scope="col">Compiled because</th>
-              <th scope="col">Status</th>
-            </tr>
-          </thead>
-          <tbody>
-            {versions.map(({ candidate, index }) => (
-              <tr key={candidate.id} class={candidate.id === compilation.id ? "is-current" : ""}>
-                <td>
-                  <button
-                    type="button"
-                    class="tb-link"
-                    aria-label={`Show compilation ${candidate.id}`}
-                    onClick={() => model.choose(index)}
-                  >
-                    {candidate.id}
-                  </button>
-                </td>
-                <td>{candidate.trigger}</td>
-                <td>{candidate.status}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <RecompileMatrix model={model} report={report} compilation={compilation} versions={versions} />
       )}
     </>
   );

@@ -19,8 +19,12 @@ export class ViewModel {
   readonly report: Signal<Report | null> = signal(null);
   readonly chosen: Signal<number> = signal(0);
   readonly selection: Signal<Selection | null> = signal(null);
+  /** Address of the catalogue of graph breaks, where the host has one. */
+  catalogueURL: string | null = null;
   /** null: the whole story. */
   readonly step: Signal<number | null> = signal(null);
+  /** Milliseconds that the host has measured, by name; of the report shown. */
+  readonly measured: Signal<Record<string, number>> = signal({});
   readonly compilation: ReadonlySignal<Compilation | null>;
   readonly steps: ReadonlySignal<Step[]>;
   readonly world: ReadonlySignal<World>;
@@ -34,7 +38,8 @@ export class ViewModel {
     this.world = computed(() => worldAt(this.steps.value, this.step.value ?? this.steps.value.length - 1));
   }
 
-  show(report: Report | null): void {
+  show(report: Report | null, measured: Record<string, number> = {}): void {
+    this.measured.value = measured;
     const name = this.compilation.peek()?.function;
     const index = report?.compilations.findIndex((compilation) => compilation.function === name) ?? -1;
     this.report.value = report;

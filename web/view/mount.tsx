@@ -12,6 +12,8 @@ export interface MountOptions {
   /** The program, shown beside the report; `file` is its name in the report. */
   source?: string;
   file?: string;
+  /** Address of a page with docs/graph-breaks.md, for links from breaks. */
+  catalogueURL?: string;
 }
 
 export interface MountedView {
@@ -30,6 +32,7 @@ export function mount(element: HTMLElement, report: Report | null, options: Moun
   shadow.append(sheet, root);
   element.append(host);
   const model = new ViewModel();
+  model.catalogueURL = options.catalogueURL ?? null;
 
   const update = (next: Report | null, { source, file }: MountOptions = options) => {
     model.show(next);

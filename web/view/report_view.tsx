@@ -36,13 +36,13 @@ export function ReportView({ model }: { model: ViewModel }) {
           <Section title="Graph" note={countOf(nodesOf(compilation), "node")}>
             <GraphPane model={model} compilation={compilation} />
           </Section>
-          <Section title="Guards" note={countOf(compilation.guards.length, "premise")}>
-            <GuardsPane model={model} report={report} compilation={compilation} />
+          <Section title="Ledger" note={countOf(compilation.ledger.length, "mutation")}>
+            <LedgerPane model={model} compilation={compilation} />
           </Section>
         </div>
         <div>
-          <Section title="Ledger" note={countOf(compilation.ledger.length, "mutation")}>
-            <LedgerPane model={model} compilation={compilation} />
+          <Section title="Guards" note={countOf(compilation.guards.length, "premise")}>
+            <GuardsPane model={model} report={report} compilation={compilation} />
           </Section>
           <Section title="Graph breaks" note={countOf(compilation.breaks.length, "break")}>
             <BreaksPane model={model} compilation={compilation} />
@@ -57,7 +57,7 @@ export function ReportView({ model }: { model: ViewModel }) {
           <KernelsPane model={model} compilation={compilation} />
         </Section>
         <Section title="Counters and timing" note="">
-          <TimingsPane report={report} compilation={compilation} />
+          <TimingsPane model={model} report={report} compilation={compilation} />
         </Section>
       </div>
     </div>

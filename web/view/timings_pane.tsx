@@ -1,7 +1,8 @@
-// In: the report's counters and a compilation's stage times. Out: two small tables.
-// Invariant: only what the report says; no estimates.
+// In: the report's counters, a compilation's stage times, and what the host has measured. Out: small tables.
+// Invariant: only what was measured; no estimates.
 
 import type { Compilation, Counters, Report } from "../report/types.js";
+import type { ViewModel } from "./model.js";
 
 const kCounterNames: Record<keyof Counters, string> = {
   frames: "frames seen",
@@ -14,8 +15,17 @@ const kCounterNames: Record<keyof Counters, string> = {
   fallbacks: "fallbacks to eager",
 };
 
-export function TimingsPane({ report, compilation }: { report: Report; compilation: Compilation }) {
-  const timings = Object.entries(compilation.timings ?? {});
+interface TimingsPaneProps {
+  model: ViewModel;
+  report: Report;
+  compilation: Compilation;
+}
+
+export function TimingsPane({ model, report, compilation }: TimingsPaneProps) {
+  const tables = [
+    { title: "Stages of this compilation", rows: Object.entries(compilation.timings ?? {}) },
+    { title: "Whole program", rows: Object.entries(model.measured.value) },
+  ].filter(({ rows }) => rows.length > 0);
   return (
     <div class="tb-figures">
       <dl>
@@ -26,16 +36,19 @@ export function TimingsPane({ report, compilation }: { report: Report; compilati
           </div>
         ))}
       </dl>
-      {timings.length > 0 && (
-        <dl>
-          {timings.map(([stage, milliseconds]) => (
-            <div key={stage}>
-              <dt>{stage}</dt>
-              <dd>{milliseconds.toFixed(2)} ms</dd>
-            </div>
-          ))}
-        </dl>
-      )}
+      {tables.map(({ title, rows }) => (
+        <div key={title}>
+          <h4>{title}</h4>
+          <dl>
+            {rows.map(([name, milliseconds]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{milliseconds.toFixed(2)} ms</dd>
+              </div>
+            ))}
+          </dl>
+        </div>
+      ))}
     </div>
   );
 }

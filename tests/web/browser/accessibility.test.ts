@@ -37,6 +37,33 @@ describe.each(["light", "dark"] as const)("axe finds nothing, %s", (colorScheme)
     expect(await violations(page)).toEqual([]);
   });
 
+  test("with recompilations, with a graph break, with a file, and on the page of the catalogue", async () => {
+    const { page } = await site.page("", { colorScheme });
+    await ready(page);
+    for (const file of ["recompile.py", "graph_break.py", "export_graph.py"]) {
+      await page.getByRole("combobox", { name: "Examples" }).selectOption(file);
+      await page.getByText(/^Done in /).waitFor();
+      expect(await violations(page), file).toEqual([]);
+    }
+    await page.goto(`${site.url}graph-breaks.html`);
+    expect(await violations(page)).toEqual([]);
+  });
+
+  test("while a program runs, after it was stopped, and compared with eager", async () => {
+    const { page } = await site.page("", { colorScheme });
+    await ready(page);
+    await page.getByRole("button", { name: "Compare with eager" }).click();
+    await page.getByText(/Verify mode found/).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await write(page, "while True: pass\n");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText(/^Stopped\./).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
   test("after an error, with a notice, on a narrow screen", async () => {
     const hash = await encodeHash({ file: "a.py", source: "1 / 0\n" });
     const { page } = await site.page(hash, { colorScheme, viewport: { width: 360, height: 740 } });
@@ -49,6 +76,13 @@ describe.each(["light", "dark"] as const)("axe finds nothing, %s", (colorScheme)
 test("nothing is wider than a screen of 360 pixels", async () => {
   const { page } = await site.page("", { viewport: { width: 360, height: 740 } });
   await page.getByRole("heading", { name: "Ledger" }).waitFor();
+  await ready(page);
+  for (const file of ["inference.py", "recompile.py", "export_graph.py"]) {
+    await page.getByRole("combobox", { name: "Examples" }).selectOption(file);
+    await page.getByText(/^Done in /).waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), file).toBeLessThanOrEqual(360);
+  }
+  await page.goto(`${site.url}graph-breaks.html`);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
 });
 

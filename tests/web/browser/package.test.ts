@@ -1,5 +1,5 @@
 // The packed tarball in a fresh project, in Chromium: a plain page, a page built by Vite, a worker, the view.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { spawnSync } from "node:child_process";
 import { extname, join } from "node:path";
@@ -129,5 +129,72 @@ session.stop();`;
       expect.arrayContaining(["Graph", "Guards", "Ledger", "Bytecode", "Kernels"]),
     );
     expect(result.left).toBe(1);
+  });
+
+  test("offers the view as a widget that follows its model", async () => {
+    const report = readFileSync("tests/web/fixtures/day16.report.json", "utf8");
+    const script = `import widget from "./node_modules/thirdbook/build/npm/view/index.js";
+const values = { report: ${report}, source: "x = 1", file: "day16.py" };
+const listeners = new Map();
+const model = {
+  get: (name) => values[name],
+  on: (event, callback) => listeners.set(event, callback),
+  off: (event) => listeners.delete(event),
+};
+const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+const end = widget.render({ model, el: document.body });
+const shadow = document.body.lastElementChild.shadowRoot;
+const headings = shadow.querySelectorAll("h3").length;
+values.report = "";
+listeners.get("change:report")();
+await frame();
+const empty = shadow.querySelector(".tb-large").textContent;
+end();
+document.title = JSON.stringify({ headings, empty, left: document.body.querySelectorAll("div").length, listeners: listeners.size });`;
+    write(
+      "widget.html",
+      `<!doctype html><meta charset="utf-8"><title></title><body></body><script type="module">${script}</script>`,
+    );
+    expect(JSON.parse(await titleOf("widget.html"))).toEqual({
+      headings: 7,
+      empty: "No report yet: run the program.",
+      left: 0,
+      listeners: 0,
+    });
+  });
+
+  test("runs the worker, session and view of docs/page.md, built by Vite", async () => {
+    const snippets = [...readFileSync("docs/page.md", "utf8").matchAll(/^```js\n(.*?)^```$/gms)].map(
+      (match) => match[1] ?? "",
+    );
+    const [, worker, session, view] = snippets;
+    mkdirSync(join(project.folder, "src"), { recursive: true });
+    write("src/worker.js", worker?.replace("// worker.js\n", "") ?? "");
+    write(
+      "src/session.js",
+      `${session}
+const thirdbook = { report: () => report };
+const source = "print('hello')";
+${view?.replace("view.destroy();", 'const shown = document.querySelector("#report > div") !== null;\nview.destroy();')}
+document.title = JSON.stringify({ status, stdout, shown });`,
+    );
+    write(
+      "session.html",
+      '<!doctype html><title></title><body><div id="report"></div></body><script type="module" src="./src/session.js"></script>',
+    );
+    write(
+      "vite.config.js",
+      `export default { base: "./", worker: { format: "es" }, build: { target: "es2022", rollupOptions: { input: "session.html" } } };\n`,
+    );
+    const { status, stderr } = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
+      cwd: project.folder,
+      encoding: "utf8",
+    });
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    symlinkSync(join(process.cwd(), "node_modules", "pyodide"), join(project.folder, "dist", "pyodide"));
+    expect(await titleOf("dist/session.html")).toBe(
+      JSON.stringify({ status: 0, stdout: "hello\n", shown: true }),
+    );
   });
 });

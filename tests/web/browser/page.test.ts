@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { encodeHash } from "../../../web/lib/share.js";
 import { examples, kDay16Output } from "../examples.js";
+import { violationsOf } from "../schema.js";
 import { output, ready, run, Site, write } from "./site.js";
 
 let site: Site;
@@ -106,6 +108,16 @@ describe("a person's own program", () => {
     expect(await page.locator(".cm-lint-marker-error").count()).toBe(1);
   });
 
+  test("is searched with Ctrl+F", async () => {
+    const { page } = await site.page();
+    await page.getByRole("textbox", { name: "Program" }).click();
+    await page.keyboard.press("Control+F");
+    const field = page.getByRole("textbox", { name: "Find" });
+    await field.pressSequentially("calls");
+    await field.press("Enter");
+    await page.locator(".cm-searchMatch-selected", { hasText: "calls" }).waitFor();
+  });
+
   test("is stopped when it runs away; text and report stay and Python starts again", async () => {
     const { page } = await site.page();
     await ready(page);
@@ -184,9 +196,93 @@ describe("each example", () => {
       await page.getByRole("button", { name: "Compare with eager" }).click();
       const verdict = page.locator(".output .note", { hasText: /Plain Python/ });
       await verdict.waitFor({ timeout: 60_000 });
-      expect(await verdict.innerText(), file).toMatch(/print the same/);
+      expect(await verdict.innerText(), file).toMatch(/print the same.*Verify mode found the same/);
     }
     expect(complaints).toEqual([]);
+  });
+});
+
+/** Opens an example and waits for its end. */
+async function openExample(page: Page, file: string): Promise<void> {
+  await ready(page);
+  await page.getByRole("combobox", { name: "Examples" }).selectOption(file);
+  await page.getByText(/^(Done|Exit status \d+) in /).waitFor({ timeout: 60_000 });
+}
+
+async function savedBy(page: Page, act: () => Promise<unknown>): Promise<{ name: string; bytes: Buffer }> {
+  const [download] = await Promise.all([page.waitForEvent("download"), act()]);
+  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+}
+
+describe("what the report says", () => {
+  test("why a function was compiled again: the guard, the value it asks for and the one it met", async () => {
+    const { page } = await site.page();
+    await openExample(page, "recompile.py");
+    const table = page.getByRole("table", { name: /Layer\.forward was compiled 2 times/ });
+    expect(await table.getByRole("row").last().innerText()).toMatch(
+      /#2\s+not \(L\['self'\]\.double\) line 12\s+False → True/,
+    );
+    await table.getByRole("button", { name: "Show version 2" }).click();
+    await page.locator(".tb-box .tb-title", { hasText: "mul" }).waitFor();
+  });
+
+  test("which entry of the catalogue a break belongs to, with a page that opens its program", async () => {
+    const { page, complaints } = await site.page();
+    await openExample(page, "graph_break.py");
+    const [catalogue] = await Promise.all([
+      page.context().waitForEvent("page"),
+      page.getByRole("link", { name: "asked-for" }).click(),
+    ]);
+    const article = catalogue.locator("#asked-for");
+    await article.getByRole("link", { name: "Open in the playground" }).click();
+    await catalogue.getByText(/came with a link/).waitFor();
+    expect(await catalogue.locator(".cm-content").innerText()).toMatch(/graph_break\(\)/);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("Compare with eager", () => {
+  test("runs plain, verified and compiled, and times them", async () => {
+    const { page } = await site.page();
+    await openExample(page, "class_counter.py");
+    await page.getByRole("button", { name: "Compare with eager" }).click();
+    await page.getByText(/Verify mode found the same values and effects/).waitFor({ timeout: 60_000 });
+    const timing = page.locator(".tb-figures");
+    expect(await timing.innerText()).toMatch(/plain Python\s+[\d.]+ ms\s+compiled, with tracing\s+[\d.]+ ms/);
+    expect(await page.getByRole("option", { name: /calls/ }).count()).toBeGreaterThan(0);
+  });
+});
+
+describe("Save", () => {
+  test("gives the program, the report, and the graph as a drawing and as data", async () => {
+    const { page } = await site.page();
+    await page.getByRole("heading", { name: "Ledger" }).waitFor();
+    const menu = page.getByRole("combobox", { name: "Save" });
+    const saved = (value: string) => savedBy(page, () => menu.selectOption(value));
+    const program = await saved("program");
+    expect([program.name, program.bytes.toString()]).toEqual([
+      "day16.py",
+      examples.find(({ file }) => file === "day16.py")?.source,
+    ]);
+    const report = await saved("report");
+    expect(report.name).toBe("day16.report.json");
+    expect(violationsOf(JSON.parse(report.bytes.toString()))).toEqual([]);
+    const drawing = await saved("drawing");
+    expect([drawing.name, drawing.bytes.toString()]).toEqual([
+      "day16.graph.svg",
+      expect.stringMatching(/^<svg .*mul/s),
+    ]);
+    const graph = JSON.parse((await saved("graph")).bytes.toString()) as { nodes: { op: string }[] }[];
+    expect(graph[0]?.nodes.map((node) => node.op)).toContain("mul");
+  });
+
+  test("gives a file that the program has written, such as an exported graph", async () => {
+    const { page } = await site.page();
+    await openExample(page, "export_graph.py");
+    const file = await savedBy(page, () => page.getByRole("button", { name: "Save model.tbexport" }).click());
+    expect([file.name, file.bytes.subarray(0, 8).toString()]).toEqual(["model.tbexport", "TBEXPORT"]);
+    await openExample(page, "day16.py");
+    expect(await page.getByRole("button", { name: /Save model/ }).count()).toBe(0);
   });
 });
 
@@ -199,7 +295,32 @@ describe("without a network", () => {
     await ready(page);
     await run(page);
     expect(await output(page)).toBe(kDay16Output);
+    await page.goto(`${site.url}graph-breaks.html`);
+    await page.getByRole("heading", { name: "Graph breaks" }).waitFor();
   });
+});
+
+test("a new version throws the files of the old one away and says that it is there", async () => {
+  const { page } = await site.page();
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => caches.open("somebody-else")));
+  await page.reload();
+  site.changed.set("service_worker.js", (text) => text.replace(/"[0-9a-f]{16}"/, '"0123456789abcdef"'));
+  await page.reload();
+  await page.getByText("A newer version of this page has been fetched. Reload to use it.").waitFor();
+  site.changed.clear();
+  const names = () => page.evaluate(() => caches.keys());
+  await expect
+    .poll(names, { timeout: 30_000 })
+    .toEqual(expect.not.arrayContaining([expect.stringMatching(/^thirdbook-(?!0123456789abcdef)/)]));
+  expect(await names()).toEqual(expect.arrayContaining(["somebody-else", "thirdbook-0123456789abcdef"]));
+});
+
+test("?embed=1 leaves out what belongs to the whole page, and runs", async () => {
+  const { page } = await site.page("?embed=1");
+  expect(await page.getByRole("button", { name: "Share" }).isVisible()).toBe(false);
+  await ready(page);
+  await run(page);
+  expect(await output(page)).toBe(kDay16Output);
 });
 
 describe("a page that may not compile WebAssembly", () => {
@@ -215,19 +336,4 @@ describe("a page that may not compile WebAssembly", () => {
       await strict.close();
     }
   });
-});
-
-test("the shell without Pyodide stays under 200 kB compressed", async () => {
-  const { page } = await site.page();
-  const names = await page.evaluate(() =>
-    performance.getEntriesByType("resource").map((entry) => entry.name),
-  );
-  const { gzipSync } = await import("node:zlib");
-  const { kBuild } = await import("../../../wasm/toolchain/places.mjs");
-  const own = names.filter((name) => /\/assets\/[^/]+\.(js|css)$/.test(name));
-  const sizes = own.map(
-    (name) => gzipSync(readFileSync(`${kBuild}/site/assets/${name.split("/").at(-1)}`)).length,
-  );
-  expect(sizes.length).toBeGreaterThan(1);
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(200_000);
 });

@@ -11,7 +11,7 @@ const kSite = join(kBuild, "site");
 const kFolder = "/some/folder/";
 export const kPolicy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; object-src 'none'";
-const kTypes: Record<string, string> = {
+export const kTypes: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
   ".mjs": "text/javascript",
@@ -23,6 +23,8 @@ const kTypes: Record<string, string> = {
 
 export class Site {
   readonly url: string;
+  /** Files that are served otherwise than they are, by name. */
+  readonly changed = new Map<string, (text: string) => string>();
   readonly #server: Server;
   readonly #browser: Browser;
 
@@ -36,6 +38,7 @@ export class Site {
 
   static async open(policy = kPolicy): Promise<Site> {
     if (!existsSync(join(kSite, "index.html"))) throw new Error("build/site is missing: run npm run build");
+    const changes: { current?: Site } = {};
     const server = createServer((request, response) => {
       const path = new URL(request.url ?? "/", "http://localhost").pathname;
       const inside = path.startsWith(kFolder) ? normalize(path.slice(kFolder.length)) || "index.html" : "";
@@ -48,14 +51,15 @@ export class Site {
         "content-type": kTypes[extname(file)] ?? "application/octet-stream",
         "content-security-policy": policy,
       });
-      response.end(readFileSync(file));
+      const change = changes.current?.changed.get(inside);
+      response.end(change ? change(readFileSync(file, "utf8")) : readFileSync(file));
     });
     await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
     const browser = await chromium.launch({
       executablePath: process.env["THIRDBOOK_CHROMIUM"] || "/usr/bin/chromium",
       args: ["--no-sandbox"],
     });
-    return new Site(server, browser);
+    return (changes.current = new Site(server, browser));
   }
 
   /** A page in a context of its own; complaints of the page are collected. */

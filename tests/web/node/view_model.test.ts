@@ -4,7 +4,9 @@ import type { Report } from "../../../web/report/types.js";
 import { ViewModel } from "../../../web/view/model.js";
 import { layoutGraph } from "../../../web/view/graph_layout.js";
 import { objectsAt } from "../../../web/view/ledger_pane.js";
+import { shortSource } from "../../../web/view/source_name.js";
 import { overlaps, spanOfInstruction, spanOfLine, spanOfSite, type Span } from "../../../web/view/span.js";
+import { versionsOf } from "../../../web/view/versions.js";
 import { describe as sentence, stepsOf, worldAt } from "../../../web/view/steps.js";
 
 const report = JSON.parse(readFileSync("tests/web/fixtures/day16.report.json", "utf8")) as Report;
@@ -94,12 +96,38 @@ describe("the stepper", () => {
   });
 });
 
+describe("the versions of a function", () => {
+  const version = (id: number, misses: number[]) => ({
+    ...compilation,
+    id,
+    misses: misses.map((other) => ({ compilation: other, guard: "g", line: 1, was: "1", now: "2" })),
+  });
+
+  test("are those that their misses connect, resumed frames of the same name left out", () => {
+    const all = [version(1, []), version(2, []), version(3, [1]), version(4, [2]), version(5, [1, 3])];
+    const idsOf = (index: number) =>
+      versionsOf({ ...report, compilations: all }, all[index] as (typeof all)[0]).map(({ id }) => id);
+    expect(idsOf(0)).toEqual([1, 3, 5]);
+    expect(idsOf(4)).toEqual([1, 3, 5]);
+    expect(idsOf(1)).toEqual([2, 4]);
+  });
+});
+
+describe("a source's short name", () => {
+  test.each([
+    ["L['x']", "x"],
+    ["L['self']._modules['hidden']._parameters['bias']", "self.hidden.bias"],
+    ["G['log'][0]", "log[0]"],
+    ["G['cache']['key']", "cache['key']"],
+  ])("%s is %s", (source, short) => expect(shortSource(source)).toBe(short));
+});
+
 describe("the drawing of a graph", () => {
   test("puts operands above their users and every node into one box", () => {
     const drawing = layoutGraph(compilation.graphs[0] as (typeof compilation.graphs)[0], false);
     const boxes = new Map(drawing.boxes.map((box) => [box.title, box]));
     expect(drawing.boxes.flatMap((box) => box.nodes)).toHaveLength(3);
-    expect(boxes.get("L['x']")?.y).toBeLessThan(boxes.get("mul")?.y ?? 0);
+    expect(boxes.get("x")?.y).toBeLessThan(boxes.get("mul")?.y ?? 0);
     expect(boxes.get("mul")?.output).toBe(true);
     expect([...boxes.keys()]).toContain("2");
   });

@@ -1,6 +1,6 @@
 """What objects of each kind hold, and how it is given back to them.
 
-In: an object. Out: `dict_of`, `slots_of`, `names_in`: what can be read of it without running code of the user's; `_keep_…`: a callable that gives the
+In: an object. Out: `dict_of`, `slots_of`, `names_in`: what can be read of it without running code of the user's; `keep_…`: a callable that gives the
 object the contents it has now. Invariant: neither reading nor giving back runs code of the user's.
 """
 

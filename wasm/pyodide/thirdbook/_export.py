@@ -13,6 +13,7 @@ from . import _core
 from ._contents import same_bits
 from ._core import Tensor
 from ._errors import Unsupported
+from ._run_state import Outputs, ProcessState
 from ._world import Reach
 
 MAGIC = b"TBEXPORT"
@@ -44,19 +45,19 @@ def export(fn, *args, **kwargs) -> bytes:
     Tensors that fn reaches other than through its arguments (parameters, globals) are stored as they are now. Errors: Unsupported where fn has a graph
     break; ExportError where it has no tensor computation, or reaches an object whose state cannot be put back.
     """
-    from ._api import compile
-    from ._verify import _Outputs, _ProcessState
+    from ._api import compile, config
 
     reach = Reach(fn, args, kwargs)
     if reach.unrepeatable:
         names = ", ".join(f"{path} ({kind})" for path, kind in reach.unrepeatable)
         raise ExportError(f"export makes one call and takes its effects back, which these objects do not allow: {names}")
-    process, capture = _ProcessState(), _Capture()
+    process, capture = ProcessState(), _Capture()
     known = {record["id"] for record in _core._records()}
     before = [(value, value.detach().clone()) for value in reach.reached(Tensor)]
-    compiled = compile(fn, fullgraph=True, backend=capture, verify=False)
+    with config.patch(enabled=True):  # the file has a graph even where programs run as plain Python
+        compiled = compile(fn, fullgraph=True, backend=capture, verify=False)
     try:
-        with _Outputs(silent=True):
+        with Outputs(silent=True):
             result = compiled(*args, **kwargs)
         records = [record for record in _core._records() if record["id"] not in known and record["graphs"]]
         if len(capture.calls) != 1 or len(records) != 1:

@@ -15,6 +15,7 @@ import types
 from . import _core
 from ._contents import ATOMS, CLASS_ITEMS_LEFT_OUT, UNSET, cell_contents, dict_of, module_is_outside, slot_value, slots_of
 from ._core import Tensor
+from ._functions import allclose
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{4,}")
 _RTOL = {"float64": 1e-7, "complex128": 1e-7, "float32": 1.3e-6, "complex64": 1.3e-6, "float16": 1e-3, "bfloat16": 1.6e-2}
@@ -38,14 +39,8 @@ class TensorData:
             return False
         name = self.meta[0].rpartition(".")[2]
         if name in _RTOL:
-            return bool(_core_allclose(self.copy, other.copy, _RTOL[name], _ATOL.get(name, 1e-5)))
+            return bool(allclose(self.copy, other.copy, rtol=_RTOL[name], atol=_ATOL.get(name, 1e-5), equal_nan=True))
         return bool((self.copy == other.copy).all().item())
-
-
-def _core_allclose(left, right, rtol, atol):
-    from . import _torch
-
-    return _torch.names()["allclose"](left, right, rtol=rtol, atol=atol, equal_nan=True)
 
 
 def same(left, right) -> bool:

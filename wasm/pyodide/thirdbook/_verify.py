@@ -14,18 +14,14 @@ real call.
 from __future__ import annotations
 
 import functools
-import io
-import logging
-import random
-import sys
 import threading
 import types
 import warnings
 
 from . import _core
-from ._contents import module_is_outside
 from ._errors import VerifyError
 from ._picture import plain, same
+from ._run_state import Outputs, ProcessState
 from ._world import Reach
 
 
@@ -36,130 +32,17 @@ class VerifyWarning(UserWarning):
 _active = threading.local()
 
 
-class _Recorded(io.TextIOBase):
-    """Stands for sys.stdout or sys.stderr in both runs: notes what is written, and passes it on in the real one."""
-
-    def __init__(self, name):
-        self._name = name
-        self._target = None
-        self._events = None
-        self._silent = False
-
-    def aim(self, target, events, silent):
-        self._target, self._events, self._silent = target, events, silent
-
-    def write(self, text):
-        if self._events and self._events[-1][0] == self._name:
-            self._events[-1] = (self._name, self._events[-1][1] + text)
-        else:
-            self._events.append((self._name, text))
-        return len(text) if self._silent else self._target.write(text)
-
-    def flush(self):
-        if not self._silent:
-            self._target.flush()
-
-    def isatty(self):
-        return self._target.isatty()
-
-    def fileno(self):
-        return self._target.fileno()
-
-    def writable(self):
-        return True
-
-    @property
-    def encoding(self):
-        return getattr(self._target, "encoding", None)
-
-    @property
-    def errors(self):
-        return getattr(self._target, "errors", None)
-
-
-_STREAMS = {name: _Recorded(name) for name in ("stdout", "stderr")}
-
-
-class _Outputs:
-    """Records what a run says; `silent`: and keeps it from the world."""
-
-    def __init__(self, silent):
-        self.events = []
-        self._silent = silent
-
-    def __enter__(self):
-        self._before = {name: getattr(sys, name) for name in _STREAMS}
-        for name, stream in _STREAMS.items():
-            stream.aim(self._before[name], self.events, self._silent)
-            setattr(sys, name, stream)
-        self._show, self._handle = warnings._showwarnmsg, logging.Logger.callHandlers
-        warnings._showwarnmsg = self._warned
-        logging.Logger.callHandlers = lambda logger, record: self._logged(logger, record)
-        return self
-
-    def __exit__(self, *exc):
-        for name, stream in _STREAMS.items():
-            if getattr(sys, name) is stream or self._silent:   # else the program has put another stream there
-                setattr(sys, name, self._before[name])
-        warnings._showwarnmsg = self._show
-        logging.Logger.callHandlers = self._handle
-
-    def _warned(self, message):
-        self.events.append(("warning", f"{message.category.__name__}: {message.message} ({message.filename}:{message.lineno})"))
-        if not self._silent:
-            self._show(message)
-
-    def _logged(self, logger, record):
-        self.events.append(("log", f"{record.name} {record.levelname}: {record.getMessage()} (line {record.lineno})"))
-        if not self._silent:
-            self._handle(logger, record)
-
-
-class _ProcessState:
-    """Generators and modes, which belong to no object that a function reaches."""
-
-    def __init__(self):
-        self._random = random.getstate()
-        self._tensor_random = _torch("get_rng_state")()
-        self._grad = _torch("is_grad_enabled")()
-        self._dtype = _torch("get_default_dtype")()
-        self._modules = set(sys.modules)
-
-    def put_back(self):
-        random.setstate(self._random)
-        _torch("set_rng_state")(self._tensor_random)
-        _core._set_grad_enabled(self._grad)
-        _torch("set_default_dtype")(self._dtype)
-        for name in sys.modules.keys() - self._modules:   # imported by the plain run; the compiled one imports them again
-            if not module_is_outside(name):
-                del sys.modules[name]
-
-    def rows(self):
-        return [
-            ("the state of random", hash(self._random)),
-            ("the state of the tensors' generator", bytes(self._tensor_random.tolist())),
-            ("is_grad_enabled()", self._grad),
-            ("the default dtype", str(self._dtype)),
-        ]
-
-
-def _torch(name):
-    from . import _torch as library
-
-    return library.names()[name]
-
-
 class _Run:
     """What one run came to: `rows` describe it, `error` or `value` is its outcome."""
 
     def __init__(self, function, args, kwargs, reach, silent):
         self.error = self.value = None
-        with _Outputs(silent) as outputs:
+        with Outputs(silent) as outputs:
             try:
                 self.value = function(*args, **kwargs)
             except BaseException as error:
                 self.error = error
-            state = _ProcessState()
+            state = ProcessState()
             self.rows = reach.describe(("raised", self.error) if self.error is not None else ("returned", self.value))
             self.rows += state.rows()
             if silent:   # what dies now must not speak in the real run
@@ -235,7 +118,7 @@ class _Verifier:
         if reach.unrepeatable:
             self._warn(reach.unrepeatable)
             return self._compiled(*args, **kwargs)
-        process = _ProcessState()
+        process = ProcessState()
         eager = _Run(self._plain, args, kwargs, reach, silent=True)
         process.put_back()
         interrupt = getattr(eager, "interrupt", None)
