@@ -47,6 +47,11 @@ class TracedEntry : public CacheEntry {
   ReplaySettings settings_ = CurrentReplaySettings();
 };
 
+PyTime_t Now() {
+  PyTime_t now = 0;
+  return PyTime_PerfCounterRaw(&now) == 0 ? now : 0;
+}
+
 bool BoolOption(const CompileOptions& options, const char* name) {
   if (options.config == nullptr) return false;
   PyRef value = PyRef::Steal(PyObject_GetAttrString(options.config, name));
@@ -216,6 +221,12 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     AddRecord(record);
     return CompileOutcome::kSkip;
   };
+  PyTime_t since = Now();
+  auto end_of = [&since](double* stage) {
+    PyTime_t now = Now();
+    *stage += static_cast<double>(now - since) * 1e-6;
+    since = now;
+  };
   int break_at = -1;
   BreakReason reason;
   Trace* previous = current_trace;
@@ -223,6 +234,7 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     Trace trace(frame, break_at, false);
     current_trace = &trace;
     RunResult result = trace.RunRoot();
+    end_of(&record->times.trace);
     bool stopped = result != RunResult::kReturned;
     if (stopped && !trace.reached_break()) {
       // Where must the next attempt stop?
@@ -264,7 +276,9 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     }
     PyRef placeholder = PyRef::Steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
     Emitter emitter(trace, placeholder.get());
-    if (!emitter.Run()) {
+    bool emitted = emitter.Run();
+    end_of(&record->times.emit);
+    if (!emitted) {
       int step = emitter.retry_step();
       BreakReason why{.reason = emitter.why()};
       why.kind = step < 0 ? BreakKind::kCannotResume : BreakKind::kCannotRebuild;
@@ -309,6 +323,7 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       emitter.SetGraphCallable(callable.get());
       TracerCounters().graphs++;
     }
+    end_of(&record->times.graph);
     PyRef code = PyRef::Steal(reinterpret_cast<PyObject*>(emitter.TakeCode()));
     if (!code) {
       PyRef error = PyRef::Steal(PyErr_GetRaisedException());
@@ -318,6 +333,7 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
                              (text ? PyUnicode_AsUTF8(text.get()) : "?"),
                    .kind = BreakKind::kInternal});
     }
+    end_of(&record->times.emit);
     record->status = "compiled";
     record->has_writes = !trace.writes().empty();
     if (record->has_writes) TracerCounters().replays++;  // of the call that is being compiled

@@ -338,6 +338,22 @@ std::string GuardProgram::Wanted(const Guard& g) const {
   }
 }
 
+static int NewSteps(const SourceTable& sources, SourceId id, std::vector<bool>* known) {
+  if (!id.defined() || (*known)[static_cast<size_t>(id.value)]) return 0;
+  (*known)[static_cast<size_t>(id.value)] = true;
+  int steps = 1;
+  for (SourceId operand : sources.at(id).operands) steps += NewSteps(sources, operand, known);
+  return steps;
+}
+
+std::vector<int> GuardProgram::Costs() const {
+  std::vector<bool> known(static_cast<size_t>(sources_.size()));
+  std::vector<int> costs;
+  for (const Guard& g : guards_)
+    costs.push_back(1 + NewSteps(sources_, g.source, &known) + NewSteps(sources_, g.other, &known));
+  return costs;
+}
+
 GuardMiss GuardProgram::FirstMiss(const FrameView& frame) {
   int failed = FirstFailure(frame);
   if (failed < 0) return {};

@@ -25,6 +25,7 @@ class GuardProgram {
   std::string Wanted(const Guard& guard) const;  // the value that it asks for; empty where Text says it all
   const std::vector<Guard>& guards() const { return guards_; }
   const SourceTable& sources() const { return sources_; }
+  std::vector<int> Costs() const;  // per guard: steps that it adds to those of the guards before it
   uint64_t hits(size_t guard) const { return failures_[guard]; }  // how often it was the one that failed
 
  private:

@@ -258,12 +258,18 @@ PyObject* CompilationRecord::ToDict() const {
     Append(miss_list, row);
   }
   Set(d, "misses", miss_list);
+  PyObject* timings = PyDict_New();
+  Set(timings, "trace", PyFloat_FromDouble(times.trace));
+  Set(timings, "emit", PyFloat_FromDouble(times.emit));
+  Set(timings, "graph", PyFloat_FromDouble(times.graph));
+  Set(d, "timings", timings);
   Set(d, "status", Text(status));
   PyObject* graphs = PyList_New(0);
   if (graph_object) Append(graphs, GraphDict(graph_object.get()));
   Set(d, "graphs", graphs);
   PyObject* guard_list = PyList_New(0);
   if (guards != nullptr) {
+    std::vector<int> costs = guards->Costs();
     for (size_t i = 0; i < guards->guards().size(); i++) {
       const Guard& g = guards->guards()[i];
       PyObject* row = PyDict_New();
@@ -272,6 +278,7 @@ PyObject* CompilationRecord::ToDict() const {
       Set(row, "text", Text(guards->Text(g)));
       Set(row, "line", LineOrNone(g.line));
       Set(row, "hits", Int(static_cast<int64_t>(guards->hits(i))));
+      Set(row, "cost", Int(costs[i]));
       Append(guard_list, row);
     }
   }

@@ -13,6 +13,11 @@
 
 namespace thirdbook {
 
+// Milliseconds that the stages took, over all attempts.
+struct StageTimes {
+  double trace = 0, emit = 0, graph = 0;
+};
+
 struct CompilationRecord {
   explicit CompilationRecord(const FrameView& frame);
   PyObject* ToDict() const;      // new reference
@@ -23,6 +28,7 @@ struct CompilationRecord {
   std::string function, file, trigger, status = "compiled";
   int line = 0;
   bool has_writes = false;
+  StageTimes times;
   std::vector<GuardMiss> misses;  // of the versions that were there before
   std::vector<BreakReason> breaks;
   std::vector<Mutation> ledger;

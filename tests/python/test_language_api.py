@@ -91,6 +91,16 @@ class Api(unittest.TestCase):
         for source in ("L['x']", "G['k']", "G['b']"):
             self.assertIn(source, sources)
 
+    def test_a_guard_costs_the_steps_that_it_adds_and_stages_are_timed(self):
+        fn, _ = define("class Box: v = 3\nb = Box()\ndef fn(x):\n    return x * 2 if b.v == 3 else x\n")
+        (compilation,) = thirdbook.explain(fn)(self.x).report["compilations"]
+        costs = {g["text"]: g["cost"] for g in compilation["guards"]}
+        self.assertEqual(costs["L['x']: float32[4]"], 2)  # reach it, look at it
+        self.assertEqual(costs["type(G['b']) is Box"], costs["L['x']: float32[4]"] + 2)  # through a dict, by a name
+        self.assertTrue(all(cost >= 1 for cost in costs.values()), costs)
+        self.assertEqual(set(compilation["timings"]), {"trace", "emit", "graph"})
+        self.assertGreater(compilation["timings"]["trace"], 0)
+
     def test_a_fact_that_was_not_used_is_not_guarded(self):
         fn, names = define("k, unused = 2, 5\ndef fn(x, y):\n    return x * k\n")
         compiled = thirdbook.compile(fn)

@@ -70,6 +70,8 @@ export interface Guard {
   kind: string;
   text: string;
   line: number | null;
+  /** Steps that checking it adds to those of the guards before it. */
+  cost?: number;
   /** How often it was the one that failed. */
   hits?: number;
 }

@@ -31,6 +31,11 @@ export function GuardsPane({ model, report, compilation }: GuardsPaneProps) {
               <code class="tb-wrap">{guard.text}</code>
               <span class="tb-row-end">
                 {guard.hits ? <span class="tb-failed">failed {guard.hits}×</span> : null}
+                {guard.cost !== undefined && (
+                  <span class="tb-dim" title="Steps that checking it adds">
+                    {guard.cost} step{guard.cost === 1 ? "" : "s"}
+                  </span>
+                )}
                 <span class="tb-kind">{guard.kind}</span>
                 {guard.line !== null && <span class="tb-dim">line {guard.line}</span>}
               </span>

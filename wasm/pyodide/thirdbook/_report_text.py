@@ -22,7 +22,7 @@ def render(report: dict) -> str:
             lines.append("  ledger")
             lines += ["    " + ledger_line(entry) for entry in c["ledger"]]
         for b in c["breaks"]:
-            lines.append(f"  break: {b['reason']} (line {b['line']})" + (f"; {b['explanation']}" if b["explanation"] else ""))
+            lines.append(f"  break {b['code']}: {b['reason']} (line {b['line']})" + (f"; {b['explanation']}" if b["explanation"] else ""))
             if b["hint"]:
                 lines.append(f"    hint: {b['hint']}")
     counters = ", ".join(f"{name} {value}" for name, value in report["counters"].items())
@@ -42,7 +42,7 @@ def render_html(report: dict) -> str:
     for c in report["compilations"]:
         rows = "".join(f"<tr><td>{html.escape(ledger_line(e))}</td></tr>" for e in c["ledger"])
         graphs = "".join(f"<pre>{html.escape(g['text'])}</pre>" for g in c["graphs"])
-        breaks = "".join(f"<li>{html.escape(b['reason'])} (line {b['line']})</li>" for b in c["breaks"])
+        breaks = "".join(f"<li>{html.escape(b['code'])}: {html.escape(b['reason'])} (line {b['line']})</li>" for b in c["breaks"])
         parts.append(
             f"<details open><summary>{html.escape(c['function'])}: {html.escape(c['status'])}</summary>{graphs}"
             f"<table>{rows}</table><ul>{breaks}</ul></details>"
