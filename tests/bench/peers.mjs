@@ -11,6 +11,7 @@ export const kPeers = {
   "@jax-js/jax": "0.1.25",
   "@tensorflow/tfjs": "4.22.0",
   "@tensorflow/tfjs-backend-wasm": "4.22.0",
+  "@tensorflow/tfjs-backend-webgpu": "4.22.0",
   "onnxruntime-web": "1.30.0",
 };
 export const kPeerFolder = join(kCache, "bench");
@@ -19,6 +20,7 @@ const kLoader = `
 export const jax = () => import("@jax-js/jax");
 export const tf = () => import("@tensorflow/tfjs");
 export const tfWasm = () => import("@tensorflow/tfjs-backend-wasm");
+export const tfWebGpu = () => import("@tensorflow/tfjs-backend-webgpu");
 export const ort = () => import("onnxruntime-web");
 `;
 

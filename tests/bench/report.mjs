@@ -1,16 +1,16 @@
 // Results as a page of Markdown: a table per host, ratios to each peer and to the hand kernel, shares of the machine's limits.
 import { cases } from "./cases.mjs";
 
-function time(seconds) {
+export function time(seconds) {
   if (seconds < 1e-3) return `${(seconds * 1e6).toPrecision(3)} µs`;
   return `${(seconds * 1e3).toPrecision(3)} ms`;
 }
-function cell(m) {
+export function cell(m) {
   if (!m) return "–";
   const spread = Math.round(((m.high - m.low) / 2 / m.median) * 100);
   return `${time(m.median)} ±${spread} %`;
 }
-const times = (x) => (x === undefined ? "–" : `${x >= 10 ? x.toFixed(0) : x.toFixed(2)} ×`);
+export const times = (x) => (x === undefined ? "–" : `${x >= 10 ? x.toFixed(0) : x.toFixed(2)} ×`);
 const percent = (x) => (x === undefined || !Number.isFinite(x) ? "–" : `${Math.round(x * 100)} %`);
 
 function share(spec, seconds, limits) {

@@ -1,6 +1,6 @@
 // npm run bench: Thirdbook, its peers and hand-made kernels side by side, in Node and headless Chromium.
 //
-// In: the built wheel; options --quick, --cases a,b, --no-peers, --no-browser, --no-node, --wheel FOLDER, --out FILE;
+// In: the built wheel; options --quick, --cases a,b, --no-peers, --no-browser, --no-node, --no-webgpu, --wheel FOLDER, --out FILE;
 // --from FILE only writes the page again from earlier results.
 // Out: a table on stdout and in docs/bench.md (only when every case ran), all numbers in build/bench/results.json.
 import { spawn } from "node:child_process";
@@ -9,11 +9,13 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { kBuild, kRepo } from "../../wasm/toolchain/places.mjs";
 import { report } from "./report.mjs";
+import { gpuReport } from "./report_gpu.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const options = { quick: false, peers: true };
 let node = true,
   browser = true,
+  webgpu = true,
   out = null;
 const args = process.argv.slice(2);
 while (args.length) {
@@ -23,6 +25,7 @@ while (args.length) {
   else if (word === "--no-peers") options.peers = false;
   else if (word === "--no-browser") browser = false;
   else if (word === "--no-node") node = false;
+  else if (word === "--no-webgpu") webgpu = false;
   else if (word === "--wheel") options.wheel = args.shift();
   else if (word === "--out") out = args.shift();
   else if (word === "--from") {
@@ -54,9 +57,9 @@ function inNode(group) {
 
 // Each group has a process or page of its own; results are compared with those of the first.
 const groups = options.peers ? ["own", "plain", "jax", "tfjs", "ort"] : ["own"];
-async function allGroups(runGroup) {
+async function allGroups(runGroup, names = groups) {
   let whole = null;
-  for (const group of groups) {
+  for (const group of names) {
     try {
       const part = await runGroup({ group, digests: whole?.digests ?? {} });
       if (!whole) {
@@ -82,7 +85,19 @@ if (browser) {
   if (run) runs.push(run);
   else console.error("bench: no Chromium, that half is left out");
 }
+if (webgpu) {
+  const { withChromium } = await import("./browser/run.mjs");
+  const names = options.peers ? ["own", "jax", "tfjs"] : ["own"];
+  const run = await withChromium({ ...options, gpu: true }, (runGroup) => allGroups(runGroup, names));
+  if (run) {
+    const text = gpuReport(run, new Date().toISOString().slice(0, 10));
+    console.log(text);
+    if (!options.cases && !options.quick && options.peers)
+      writeFileSync(join(kRepo, "docs", "bench-webgpu.md"), text);
+  } else console.error("bench: no Chromium, WebGPU is left out");
+}
 mkdirSync(join(kBuild, "bench"), { recursive: true });
+if (runs.length === 0) process.exit(0);
 writeFileSync(join(kBuild, "bench", "results.json"), JSON.stringify(runs, null, 1));
 const page = report(runs, new Date().toISOString().slice(0, 10));
 console.log(page);

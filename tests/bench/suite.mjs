@@ -25,11 +25,19 @@ function worst(got, want) {
   return most;
 }
 
+/** What one run adds to the counters, once everything is warm. */
+async function countsOf(task, counts) {
+  const before = { ...counts };
+  await task.runMany(1);
+  return Object.fromEntries(Object.keys(counts).map((name) => [name, counts[name] - before[name]]));
+}
+
 export async function runSuite({
   contenders,
   digests = {},
   filter = () => true,
   quick = false,
+  counts,
   say = () => {},
 }) {
   const out = { versions: {}, limits: {}, results: {}, errors: [], cold: null, digests };
@@ -62,6 +70,7 @@ export async function runSuite({
         const difference = worst(got, digests[spec.id]);
         if (!(difference < 2e-4)) throw new Error(`its result differs by ${difference}`);
         row[c.name] = { ...(await measure(task, options)), difference };
+        if (counts) row[c.name].counts = await countsOf(task, counts);
         say(`${spec.id} ${c.name}: ${(row[c.name].median * 1e6).toFixed(2)} µs`);
       } catch (error) {
         out.errors.push(`${spec.id}, ${c.name}: ${String(error?.message ?? error).slice(0, 200)}`);

@@ -20,6 +20,8 @@ const kTypes = {
   ".html": "text/html",
 };
 
+const kGpuFlags = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"];
+
 /** Calls `work` with a function that runs one group of contenders in a fresh page. */
 export async function withChromium(options, work) {
   const chromium = findChromium();
@@ -55,6 +57,7 @@ export async function withChromium(options, work) {
     if (path === "/limits-relaxed.wasm") return limits.relaxed;
     for (const [prefix, folder] of [
       ["/pyodide/", kPyodide],
+      ["/lib/", join(kBuild, "npm", "lib")],
       ["/tfjs/", join(modules, "@tensorflow/tfjs-backend-wasm/dist")],
       ["/ort/", join(modules, "onnxruntime-web/dist")],
     ]) {
@@ -78,7 +81,7 @@ export async function withChromium(options, work) {
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   const browser = await puppeteer.launch({
     executablePath: chromium,
-    args: ["--no-sandbox"],
+    args: ["--no-sandbox", ...(options.gpu ? kGpuFlags : [])],
     protocolTimeout: 3600000,
   });
   try {

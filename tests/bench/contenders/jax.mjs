@@ -1,11 +1,11 @@
-// jax-js on its wasm backend: each case is one jitted function.
+// jax-js on its wasm or its WebGPU backend: each case is one jitted function.
 import { kAttention, kChain, kConv, kMlp, kStateful } from "../cases.mjs";
 import { async_ } from "../measure.mjs";
 
-export async function open({ peers }) {
+export async function open({ peers, backend = "wasm" }) {
   const { jax, version } = await peers.jax();
-  await jax.init("wasm");
-  jax.defaultDevice("wasm");
+  await jax.init(backend);
+  jax.defaultDevice(backend);
   const { jit, nn, numpy: np } = jax;
   // Arguments are consumed by a call: `.ref` keeps them.
   const made = (work, kept) => {

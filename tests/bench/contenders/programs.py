@@ -5,7 +5,9 @@ In: ``prepare(case, inputs)`` with float32 bytes by name. Out: a task with ``run
 
 from __future__ import annotations
 
+import inspect
 import math
+import struct
 import time
 
 import thirdbook as torch
@@ -142,6 +144,22 @@ def prepare(kind, n, inputs, compiled):
     if kind == "stateful":
         return StatefulTask(wrap(Tracker.step), t["x"])
     return None
+
+
+def exported(kind, n, inputs):
+    """(file, elements of the inputs in the graph's order) of the case as one graph; None where it is not one."""
+    from thirdbook._export import read_header
+
+    task = prepare(kind, n, inputs, compiled=False)
+    if not isinstance(task, Task):
+        return None
+    file = torch.export(task.function, *task.args)
+    given = dict(zip(inspect.signature(task.function).parameters, task.args))
+    elements = []
+    for row in read_header(file)["inputs"]:
+        value = given[row["name"][3:-2]]
+        elements.append(struct.pack("<d", value) if isinstance(value, float) else bytes(memoryview(value.contiguous()).cast("B")))
+    return file, elements
 
 
 def result_bytes(task):

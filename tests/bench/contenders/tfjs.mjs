@@ -1,17 +1,28 @@
-// TensorFlow.js on its wasm backend (XNNPACK), one thread.
+// TensorFlow.js on its wasm backend (XNNPACK), one thread, or on its WebGPU backend.
 import { kAttention, kChain, kConv, kMlp, kStateful } from "../cases.mjs";
-import { sync } from "../measure.mjs";
+import { async_, sync } from "../measure.mjs";
 
-export async function open({ peers }) {
+export async function open({ peers, backend = "wasm" }) {
   const { tf, version } = await peers.tfjs();
-  await tf.setBackend("wasm");
+  await tf.setBackend(backend);
   await tf.ready();
+  const gpu = backend === "webgpu";
+  // A run on the GPU ends when the device has done the work.
+  const timed = (run) =>
+    gpu
+      ? async_(async () => {
+          run();
+          tf.backend().endComputePassEncoder();
+          tf.backend().submitQueue();
+          await tf.backend().device.queue.onSubmittedWorkDone();
+        })
+      : sync(run);
   const made = (work, prepare) => {
     const kept = prepare();
     const run = () => tf.tidy(() => void work(kept));
     return {
-      ...sync(run),
-      result: () => tf.tidy(() => work(kept).dataSync().slice()),
+      ...timed(run),
+      result: () => (gpu ? tf.tidy(() => work(kept)).data() : tf.tidy(() => work(kept).dataSync().slice())),
       close: () => Object.values(kept).forEach((t) => t.dispose()),
     };
   };
@@ -107,6 +118,7 @@ export async function open({ peers }) {
         },
       ),
     stateful({ inputs }) {
+      if (gpu) return undefined;
       const { steps, width } = kStateful;
       const rows = Array.from({ length: steps }, (_, s) =>
         tf.tensor1d(inputs.x.slice(s * width, (s + 1) * width)),
