@@ -660,7 +660,7 @@ bool Trace::AcceptsObjectSetattr(Var o) {
   PyTypeObject* base = o->type;
   while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && !IsImmutableType(base) && base->tp_base != nullptr)
     base = base->tp_base;
-  if (base->tp_setattro == nullptr || base->tp_setattro == PyObject_GenericSetAttr) return true;
+  if (base->tp_setattro == nullptr || !HasOwnSetAttr(base)) return true;
   Break(std::string("object.__setattr__() or __delattr__() of a '") + o->type->tp_name + "'",
         BreakKind::kPythonRaises);
   return false;
