@@ -31,8 +31,8 @@ struct Guard {
   ObjectIndex object2 = -1;  // kTypeLookup: what is found (-1: nothing)
   ObjectIndex name = -1;     // kTypeLookup, kHasNoAttribute
   int32_t detail = 0;
-  TensorMeta meta;  // kTensor
-  bool requires_grad = false;
+  TensorMeta meta;            // kTensor
+  int array_flags = 0;        // kTensor: ArrayFlag bits of python/array_adapter.h
   std::vector<bool> dynamic;  // kTensor: dimensions whose size is free
   int line = 0;               // where the user's code made the trace rely on it
   std::string text;           // printed fact

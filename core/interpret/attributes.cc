@@ -562,11 +562,13 @@ Var Trace::GetAttr(Var o, PyObject* name) {
       return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a bound method");
     return GetAttr(o->items[0], name);
   }
-  if (o->type == &PySlice_Type && o->kind == VariableKind::kNew) {
-    const char* text = PyUnicode_AsUTF8(name);
-    if (strcmp(text, "start") == 0) return o->items[0];
-    if (strcmp(text, "stop") == 0) return o->items[1];
-    if (strcmp(text, "step") == 0) return o->items[2];
+  if (o->type == &PySlice_Type) {
+    static const char* const kParts[] = {"start", "stop", "step"};
+    for (size_t i = 0; i < 3; i++) {
+      if (PyUnicode_CompareWithASCIIString(name, kParts[i]) != 0) continue;
+      if (o->kind == VariableKind::kNew) return o->items[i];
+      if (o->kind == VariableKind::kConst) return ConstSteal(PyObject_GetAttr(o->value.get(), name));
+    }
   }
   if (o->type == &PyCell_Type && PyUnicode_Compare(name, TB_NAME("cell_contents")) == 0)
     return CellContents(o, name);
@@ -670,7 +672,7 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
   o = Look(o);
   PyTypeObject* type = o->type;
   if (o->kind == VariableKind::kTensor) {
-    if (o->source.defined() && TypeLookup(type, name, true) == nullptr && value != nullptr) {
+    if (o->source.defined() && !IsForeign(o) && TypeLookup(type, name, true) == nullptr && value != nullptr) {
       NoteAttribute(o, name, value);
       return true;
     }

@@ -1,6 +1,7 @@
 #include "interpret/break_kind.h"
 
 #include <cstddef>
+#include <cstring>
 
 namespace thirdbook {
 
@@ -11,6 +12,13 @@ const BreakKindInfo& Info(BreakKind kind) {
 #undef TB_BREAK
   };
   return kKinds[static_cast<size_t>(kind)];
+}
+
+BreakKind BreakKindOf(const char* code) {
+  for (int i = 0; i < static_cast<int>(BreakKind::kInternal); i++) {
+    if (std::strcmp(Info(static_cast<BreakKind>(i)).code, code) == 0) return static_cast<BreakKind>(i);
+  }
+  return BreakKind::kInternal;
 }
 
 }  // namespace thirdbook

@@ -19,5 +19,6 @@ struct BreakKindInfo {
 };
 
 const BreakKindInfo& Info(BreakKind kind);
+BreakKind BreakKindOf(const char* code);  // kInternal: there is no such code
 
 }  // namespace thirdbook

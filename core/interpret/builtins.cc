@@ -445,9 +445,6 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       if (!plain || n != 1)
         return Break("a class is made with type(name, bases, dict)", BreakKind::kClassChanged);
       Var v = Look(args[0]);
-      if (v->kind == VariableKind::kTensor && v->value)
-        return Fixed(reinterpret_cast<PyObject*>(Py_TYPE(v->value.get())));
-      if (v->kind == VariableKind::kTensor) return Fixed(reinterpret_cast<PyObject*>(TensorType));
       return Fixed(reinterpret_cast<PyObject*>(v->type));
     }
     case Known::kStr:
@@ -611,9 +608,7 @@ Var Trace::IsInstance(Var object, Var classes) {
     if (!Iterate(classes, &items)) return nullptr;
     return IsInstance(object, NewTuple(items));
   }
-  PyTypeObject* type = object->kind == VariableKind::kTensor && object->value ? Py_TYPE(object->value.get())
-                       : object->kind == VariableKind::kTensor                ? TensorType
-                                                                              : object->type;
+  PyTypeObject* type = object->type;
   if (classes->kind != VariableKind::kObject)
     return Break("isinstance() with classes of an unusual kind: " + Describe(classes));
   PyObject* cls = classes->value.get();

@@ -44,6 +44,7 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
     return Break(std::string("'") + c->type->tp_name + "' object is called", BreakKind::kPythonRaises);
   }
   PyObject* o = c->value.get();
+  if (PyObject* model = ArrayModel(o)) return CallModel(model, args, kwnames);
   if (PyFunction_Check(o)) {
     static vectorcallfunc plain =
         reinterpret_cast<PyFunctionObject*>(
@@ -74,6 +75,7 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
   if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type)
     return CallMethodDescriptor(o, args, kwnames);
   if (PyCFunction_Check(o)) {
+    if (IsArrayIntrinsic(o)) return ArrayIntrinsic(o, args);
     bool handled = false;
     Var result = CallBuiltin(c, o, args, kwnames, &handled);
     if (handled) return result;
@@ -117,6 +119,12 @@ Var Trace::CallUser(Var c, const std::vector<Var>& args, PyObject* kwnames) {
   Var m = Look(method);
   bool python = m->type == &PyMethod_Type && m->kind == VariableKind::kNew &&
                 Look(m->items[0])->type == &PyFunction_Type;
+  if (!python && c->kind == VariableKind::kObject && strncmp(c->type->tp_name, "numpy.", 6) == 0) {
+    PyRef name = PyRef::Steal(PyObject_GetAttrString(c->value.get(), "__name__"));
+    PyErr_Clear();
+    return Break(std::string("numpy.") +
+                 (name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "?") + "() is called");
+  }
   if (!python) {
     return Break(std::string("'") + c->type->tp_name + "' object is called");
   }

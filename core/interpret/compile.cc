@@ -205,6 +205,7 @@ RunResult Trace::RunRoot() {
 CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& options, const EntryList& earlier,
                             std::unique_ptr<CacheEntry>* out) {
   InitBuiltinTables();
+  FindArrayLibraries();
   auto record = std::make_shared<CompilationRecord>(frame);
   for (const auto& entry : earlier) {
     GuardMiss miss = entry->FirstMiss(frame);
@@ -309,7 +310,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     PyRef graph_object;
     if (emitter.needs_graph()) {
       graph.set_outputs(emitter.outputs());
-      graph_object = PyRef::Steal(MakeGraphObject(std::move(graph), BackendOption(options)));
+      graph_object =
+          PyRef::Steal(MakeGraphObject(std::move(graph), BackendOption(options), emitter.array_outputs()));
       if (!graph_object) {
         PyErr_Clear();
         current_trace = previous;
@@ -359,7 +361,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     if (!ApplyPolicy(*record)) return CompileOutcome::kError;
     record->rewritten = code;
     record->roles = emitter.roles();
-    auto guards = std::make_shared<GuardProgram>(trace.sources(), trace.guards().guards(), trace.objects());
+    auto guards =
+        std::make_shared<GuardProgram>(trace.sources(), trace.GuardsOutsideOfModels(), trace.objects());
     record->guards = guards;
     AddRecord(record);
     PyErr_Clear();

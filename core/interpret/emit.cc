@@ -469,6 +469,8 @@ void Emitter::EmitGraph() {
   for (const Node& node : t_.graph().nodes()) {
     if (Info(node.op).op_class == OpClass::kRandom) random = true;
   }
+  const size_t condition = outputs_.size();
+  if (t_.condition().defined()) outputs_.push_back(t_.condition());
   for (TensorBase* base : t_.WrittenInputs()) outputs_.push_back(base->current);
   needs_graph_ = !outputs_.empty() || random;
   if (!needs_graph_) return;
@@ -491,6 +493,21 @@ void Emitter::EmitGraph() {
     output_slots_.push_back(NewTemp());
     Op(Opcode::STORE_FAST, output_slots_.back());
   }
+  if (t_.condition().defined()) {
+    CallConst(CheckFunction());
+    Op(Opcode::LOAD_FAST, output_slots_[condition]);
+    Op(Opcode::CALL, 1);
+    Op(Opcode::POP_TOP);
+  }
+}
+
+std::vector<ArrayOutput> Emitter::array_outputs() const {
+  std::vector<ArrayOutput> found;
+  for (size_t i = 0; i < output_bases_.size(); i++) {
+    const TensorBase& base = *output_bases_[i];
+    if (base.form.library != nullptr) found.push_back({i, base.form, base.made, base.meta, {}});
+  }
+  return found;
 }
 
 void Emitter::EmitCommits() {

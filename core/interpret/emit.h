@@ -17,6 +17,7 @@
 
 #include "assemble/code_builder.h"
 #include "interpret/trace.h"
+#include "python/graph_object.h"
 
 namespace thirdbook {
 
@@ -33,6 +34,7 @@ class Emitter {
   // The graph's outputs in order; decided while emitting. The callable is put in place of the placeholder
   // constant afterwards.
   const std::vector<ValueRef>& outputs() const { return outputs_; }
+  std::vector<ArrayOutput> array_outputs() const;  // those that are arrays of other libraries
   bool needs_graph() const { return needs_graph_; }
   void SetGraphCallable(PyObject* callable);
 

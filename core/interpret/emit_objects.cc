@@ -3,6 +3,8 @@
 // In: New variables and tensors. Out: instructions that push the object and keep it in a slot. Invariant: an
 // object is made once; contents that may refer back to it are filled in afterwards (FillPending), so cycles
 // work; no __init__, __setattr__ or __hash__ written in Python runs here.
+#include <algorithm>
+
 #include "interpret/builtins.h"
 #include "interpret/emit.h"
 #include "python/tensor_object.h"
@@ -29,6 +31,22 @@ PyTypeObject* BuiltInMaker(PyTypeObject* type) {
     type = type->tp_base;
   }
   return type;
+}
+
+PyObject* ArrayViewFunction() {
+  static PyObject* function = [] {
+    PyRef module = PyRef::Steal(PyImport_ImportModule("thirdbook._core"));
+    return PyObject_GetAttrString(module.get(), "_array_view");
+  }();
+  return function;
+}
+
+// Row-major or column-major without gaps: memory that can be taken as one buffer.
+bool IsDense(const TensorMeta& meta) {
+  TensorMeta mirrored = meta;
+  std::reverse(mirrored.sizes.begin(), mirrored.sizes.end());
+  std::reverse(mirrored.strides.begin(), mirrored.strides.end());
+  return meta.IsContiguous() || mirrored.IsContiguous();
 }
 
 PyObject* TypesAttribute(const char* name) {
@@ -501,9 +519,10 @@ bool Emitter::BuildException(Var v) {
 
 bool Emitter::BuildTensor(Var v) {
   TensorBase* base = v->tensor->base;
+  const TensorMeta& made = base->form.library != nullptr ? base->made : base->meta;
   auto whole = [&] {
-    return v->tensor->meta.sizes == base->meta.sizes && v->tensor->meta.strides == base->meta.strides &&
-           v->tensor->meta.offset == base->meta.offset;
+    return v->tensor->meta.sizes == made.sizes && v->tensor->meta.strides == made.strides &&
+           v->tensor->meta.offset == made.offset;
   };
   int32_t base_slot = -1;
   if (base->input == nullptr) {
@@ -511,14 +530,21 @@ bool Emitter::BuildTensor(Var v) {
       if (output_bases_[i] == base) base_slot = output_slots_[i];
     }
     if (base_slot < 0) return Fail(v, "internal: a tensor that is no output of the graph");
-    if (whole() && !base->taken) {
+    if (whole() && (!base->taken || base->form.scalar)) {
       base->taken = true;
       v->emitted_slot = base_slot;
       Op(Opcode::LOAD_FAST, base_slot);
       return true;
     }
   }
-  CallConst(TensorOperation("as_strided"));
+  if (v->tensor->form.library != nullptr) {
+    for (size_t i = 0; i < v->tensor->meta.sizes.size(); i++) {
+      if (v->tensor->meta.strides[i] == 0 && v->tensor->meta.sizes[i] > 1)
+        return Fail(v, "an array that repeats its elements outlives the traced code");
+    }
+    if (!IsDense(made)) return Fail(v, "a view of an array with gaps outlives the traced code");
+  }
+  CallConst(v->tensor->form.library != nullptr ? ArrayViewFunction() : TensorOperation("as_strided"));
   if (base_slot >= 0) {
     Op(Opcode::LOAD_FAST, base_slot);
   } else if (!Emit(base->input)) {

@@ -5,6 +5,7 @@
 
 #include "interpret/builtins.h"
 #include "interpret/finalizers.h"
+#include "python/array_adapter.h"
 #include "python/tensor_object.h"
 
 namespace thirdbook {
@@ -233,10 +234,7 @@ bool GuardProgram::Holds(Guard& g) {
     case GuardKind::kTruth: return v == (g.detail != 0 ? Py_True : Py_False);
     case GuardKind::kTensor: {
       if (reinterpret_cast<PyObject*>(Py_TYPE(v)) != object(g.object)) return false;
-      const TensorMeta& meta = AsTensor(v).meta();
-      return meta.dtype == g.meta.dtype && meta.sizes == g.meta.sizes && meta.strides == g.meta.strides &&
-             meta.offset == g.meta.offset && meta.device == g.meta.device &&
-             reinterpret_cast<TensorObject*>(v)->requires_grad == g.requires_grad;
+      return MatchesArray(v, g.meta, g.array_flags);
     }
     case GuardKind::kKeys:
     case GuardKind::kSetContents: {
@@ -276,7 +274,8 @@ bool GuardProgram::Holds(Guard& g) {
       if (other == nullptr) return false;
       if (g.kind == GuardKind::kSame) return v == other;
       if (g.kind == GuardKind::kDistinct) return v != other;
-      return IsTensor(v) && IsTensor(other) && AsTensor(v).storage() != AsTensor(other).storage();
+      ArrayView a, b;
+      return ReadArray(v, &a) != nullptr && ReadArray(other, &b) != nullptr && !SharesMemory(a, b);
     }
     default: return false;
   }
@@ -366,8 +365,8 @@ GuardMiss GuardProgram::FirstMiss(const FrameView& frame) {
     std::string& value = miss.now;
     if (now == nullptr) {
       value = "not there";
-    } else if (IsTensor(now)) {
-      value = MetaText(AsTensor(now).meta());
+    } else if (ArrayView array; ReadArray(now, &array) != nullptr) {
+      value = MetaText(array.meta);
     } else if (g.kind == GuardKind::kType) {
       value = Py_TYPE(now)->tp_name;
     } else if (PyLong_CheckExact(now) || PyFloat_CheckExact(now) || PyUnicode_CheckExact(now) ||

@@ -235,6 +235,7 @@ Var Trace::Length(Var v) {
     return CallPure(len, {v}, nullptr, true);
   }
   if (v->kind == VariableKind::kTensor) {
+    if (v->tensor->meta.sizes.empty() && IsForeign(v)) return Break("len() of a 0-d array");
     if (v->tensor->meta.sizes.empty()) return RaiseNew(PyExc_TypeError, "len() of a 0-d tensor");
     return Const(PyRef::Steal(PyLong_FromLongLong(v->tensor->meta.sizes[0])).get());
   }
@@ -322,6 +323,7 @@ Var Trace::GetIter(Var object) {
     return value == nullptr ? nullptr : RealIterator(*this, PyObject_GetIter(value));
   }
   if (v->kind == VariableKind::kTensor) {
+    if (v->tensor->meta.sizes.empty() && IsForeign(v)) return Break("iteration over a 0-d array");
     if (v->tensor->meta.sizes.empty()) return RaiseNew(PyExc_TypeError, "iteration over a 0-d tensor");
     PyRef list = PyRef::Steal(PyList_New(0));
     for (int64_t i = 0; i < v->tensor->meta.sizes[0]; i++) {

@@ -25,6 +25,9 @@ const char* const kTensorOp[] = {
     "remainder",  "bitwise_or",  "pow",          "bitwise_right_shift", "sub",    "div",
     "bitwise_xor"};
 const char* const kCompareMethod[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+// The names of array models (ArrayAdapter::operation); in-place forms have an "i" before them.
+const char* const kArrayOp[] = {"add", "and", "floordiv", "lshift", "matmul",  "mul", "mod",
+                                "or",  "pow", "rshift",   "sub",    "truediv", "xor"};
 const char* const kTensorCompare[] = {"lt", "le", "eq", "ne", "gt", "ge"};
 const int kSwapped[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
 
@@ -137,6 +140,10 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
   if (code == 26) return GetItem(left, right);
   int base = code >= 13 ? code - 13 : code;
   Var a = Look(left), b = Look(right);
+  if (HasArray(a) || HasArray(b)) {
+    const bool written = code >= 13 && IsForeign(a) && !a->tensor->form.scalar;
+    return ArrayOperation((std::string(written ? "i" : "") + kArrayOp[base]).c_str(), {a, b});
+  }
   if (a->kind == VariableKind::kTensor || b->kind == VariableKind::kTensor) {
     bool in_place = code >= 13 && a->kind == VariableKind::kTensor;
     bool user = (!IsValue(a) && a->kind != VariableKind::kTensor && a->type != nullptr) ||
@@ -308,6 +315,7 @@ Var Trace::UnaryOp(int code, Var v) {
     int truth = Truth(v);
     return truth < 0 ? nullptr : Bool(truth == 0);
   }
+  if (HasArray(v)) return ArrayOperation(kMethods[code], {v});
   if (v->kind == VariableKind::kTensor) {
     PyObject* op = TensorOperation(kTensorOps[code]);
     if (op == nullptr && code == kUnaryPositive) return v;
@@ -398,6 +406,14 @@ Var Trace::IsSame(Var left, Var right) {
 
 Var Trace::Compare(int op, Var left, Var right) {
   Var a = Look(left), b = Look(right);
+  if (HasArray(a) || HasArray(b)) return ArrayOperation(kTensorCompare[op], {a, b});
+  if (PyObject* x = a->value.get(), *y = b->value.get();
+      (a->kind == VariableKind::kConst && IsForeignDType(x)) ||
+      (b->kind == VariableKind::kConst && IsForeignDType(y))) {
+    x = ConstValue(a);
+    y = x != nullptr ? ConstValue(b) : nullptr;
+    return y == nullptr ? nullptr : ConstSteal(PyObject_RichCompare(x, y, op));
+  }
   if (a->kind == VariableKind::kTensor || b->kind == VariableKind::kTensor) {
     bool other_tensor = a->kind == VariableKind::kTensor
                             ? (b->kind == VariableKind::kTensor || (IsValue(b) && IsNumber(b->type)))

@@ -83,6 +83,11 @@ Py_hash_t Hash(PyObject* o) {
     return PyObject_Hash(value);
   }
   if (v->kind == VariableKind::kConst) return PyObject_Hash(v->value.get());
+  if (Trace::IsForeign(v)) {
+    t.Break("hash() of an array or of one of its library's scalars");
+    t.FailureToPython();
+    return -1;
+  }
   if (v->kind == VariableKind::kTensor) return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(v) >> 4);
   static PyObject* name = PyUnicode_InternFromString("__hash__");
   static PyObject* object_hash = PyObject_GetAttr(reinterpret_cast<PyObject*>(&PyBaseObject_Type), name);
@@ -309,7 +314,8 @@ bool InitProxy(PyObject* module) {
   if (proxy_type == nullptr) return false;
   UntraceableError = PyErr_NewException("thirdbook._core.UntraceableError", PyExc_BaseException, nullptr);
   return UntraceableError != nullptr &&
-         PyModule_AddObjectRef(module, "UntraceableError", UntraceableError) == 0;
+         PyModule_AddObjectRef(module, "UntraceableError", UntraceableError) == 0 &&
+         InitArrayIntrinsics(module);
 }
 
 bool IsProxy(PyObject* o) { return Py_TYPE(o) == proxy_type; }

@@ -24,6 +24,10 @@ class TraceResolver : public OperandResolver {
     if (!IsProxy(object)) return false;
     Var v = trace_.Look(ProxyVariable(object));
     if (v->kind == VariableKind::kTensor) {
+      if (Trace::IsForeign(v)) {
+        trace_.Break("an array of another library is given to a tensor operation");
+        return Failed(handle);
+      }
       ValueRef value = trace_.TensorValue(v);
       if (!value.defined()) return Failed(handle);
       return Push(value, v, v->tensor->meta, handle);
@@ -145,7 +149,7 @@ ValueRef Trace::TensorValue(Var v) {
 Var Trace::NewTensor(ValueRef value) {
   TensorMeta meta = graph_.meta(value);
   meta.weak = false;
-  bases_.push_back({value, meta, 0, nullptr, false, false});
+  bases_.push_back({value, meta, 0, nullptr, false, false, {}, {}});
   Var v = New(TensorType);
   v->kind = VariableKind::kTensor;
   v->tensor = std::make_unique<TensorState>();
@@ -171,14 +175,18 @@ bool Trace::WriteTensor(Var target, ValueRef value) {
   TensorState& t = *target->tensor;
   TensorBase& base = *t.base;
   if (base.input != nullptr) {
+    ArrayView written, seen;
+    ReadArray(base.input->value.get(), &written);
+    if ((written.flags & kReadOnly) != 0) {
+      Break("a read-only array is written", BreakKind::kPythonRaises);
+      return false;
+    }
     // Memory shared with another input: the write would reach it too.
     for (Var other : existing_) {
       if (other == base.input || other->kind != VariableKind::kTensor || !other->value ||
           other->forward != nullptr)
         continue;
-      const Tensor& a = AsTensor(base.input->value.get());
-      const Tensor& b = AsTensor(other->value.get());
-      if (a.storage() == b.storage()) {
+      if (ReadArray(other->value.get(), &seen) != nullptr && SharesMemory(written, seen)) {
         Break("a tensor is written that shares memory with another input", BreakKind::kSharedMemory);
         return false;
       }
@@ -363,6 +371,7 @@ static PyObject* SampleTensor() {
 }
 
 Var Trace::TensorGetAttr(Var v, PyObject* name) {
+  if (IsForeign(v)) return ArrayGetAttr(v, name);
   PyTypeObject* type = v->value ? Py_TYPE(v->value.get()) : TensorType;
   const char* text = PyUnicode_AsUTF8(name);
   const TensorMeta& meta = v->tensor->meta;
@@ -429,6 +438,7 @@ Var Trace::ConstSize(const Sizes& sizes) {
 Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vector<Var>& args,
                         PyObject* kwnames) {
   Var v = Look(args[0]);
+  if (IsForeign(v)) return ArrayMethod(descriptor, args, kwnames);
   const TensorMeta& meta = v->tensor->meta;
   size_t n = args.size();
   if (kwnames == nullptr) {
@@ -515,6 +525,7 @@ static bool IsMask(Var key) {
 }
 
 Var Trace::TensorGetItem(Var v, Var key) {
+  if (IsForeign(v)) return ArrayOperation("getitem", {v, key});
   key = Look(key);
   bool masked = IsMask(key);
   if (key->kind == VariableKind::kNew && PyType_IsSubtype(key->type, &PyTuple_Type) != 0) {
@@ -573,6 +584,7 @@ PyRef Trace::IndexShadow(Var key) {
 }
 
 bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
+  if (IsForeign(v)) return ArrayOperation("setitem", {v, key, value_in}) != nullptr;
   if (v->tensor->requires_grad && grad_) {
     Break("a tensor that requires gradients is written in place", BreakKind::kGradients);
     return false;
@@ -641,7 +653,13 @@ SourceId Trace::TensorSnapshot(Var v) {
   if (v->source.defined() && v->tensor->base->version == 0) return v->source;
   ValueRef value = TensorValue(v);
   if (failure_ != Failure::kNone) return {};
+  if (IsForeign(v) && (!graph_.meta(value).IsContiguous() || graph_.meta(value).offset != 0)) {
+    Result<ValueRef> dense = graph_.AddNode(Op::k_clone, {value}, {}, SpanOf(CurrentSite()));
+    if (dense.ok()) value = *dense;
+  }
   Var snapshot = NewTensor(value);
+  snapshot->tensor->form = snapshot->tensor->base->form = v->tensor->form;
+  snapshot->tensor->base->made = snapshot->tensor->meta;
   graph_scalars_.push_back(snapshot);
   Source s{SourceKind::kGraphTensor, static_cast<int32_t>(graph_scalars_.size() - 1)};
   return sources_.Intern(std::move(s));
@@ -653,6 +671,8 @@ Var Trace::ReadNumber(Var v, PyTypeObject* type) {
         "a tensor with " + std::to_string(v->tensor->meta.numel()) + " elements is used as one number",
         BreakKind::kPythonRaises);
   }
+  if (IsForeign(v) && v->tensor->meta.rank() > 0 && type != &PyBool_Type)
+    return Break("an array with dimensions is used as one number");
   SourceId tensor = TensorSnapshot(v);
   if (failure_ != Failure::kNone) return nullptr;
   Source s{SourceKind::kCall};

@@ -96,7 +96,7 @@ static bool IsPlainConstant(PyObject* o) {
 
 static bool IsConstant(PyObject* o, int depth = 0) {
   DType dtype;
-  if (IsPlainConstant(o) || AsDType(o, &dtype) || PyRange_Check(o)) return true;
+  if (IsPlainConstant(o) || AsDType(o, &dtype) || PyRange_Check(o) || IsForeignDType(o)) return true;
   if (depth > 20) return false;
   if (PyTuple_CheckExact(o)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
@@ -255,7 +255,8 @@ Var Trace::LookAtObject(Var v) {
   if (IsConstant(o)) {
     bool identity = o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyCode_Check(o);
     DType dtype;
-    guard(identity || AsDType(o, &dtype) ? GuardKind::kIdentity : GuardKind::kConstant, o);
+    guard(identity || AsDType(o, &dtype) || IsForeignDType(o) ? GuardKind::kIdentity : GuardKind::kConstant,
+          o);
     v->kind = VariableKind::kConst;
     if (PyTuple_CheckExact(o)) consts_.emplace(o, v);  // an equal one of a later call is another object
     return v;
@@ -275,26 +276,29 @@ Var Trace::LookAtObject(Var v) {
   }
   known_[o] = v;
   existing_.push_back(v);
-  if (IsTensor(o)) {
-    const Tensor& tensor = AsTensor(o);
+  ArrayView array;
+  if (const ArrayAdapter* library = ReadArray(o, &array)) {
     for (TensorBase* base : WrittenInputs()) {
-      if (AsTensor(base->input->value.get()).storage() == tensor.storage()) {
+      ArrayView written;
+      ReadArray(base->input->value.get(), &written);
+      if (SharesMemory(written, array)) {
         Break("a tensor is read that shares memory with one that was written", BreakKind::kSharedMemory);
       }
     }
     Guard g{GuardKind::kTensor, v->source, {}};
     g.object = ObjectOf(reinterpret_cast<PyObject*>(Py_TYPE(o)));
-    g.meta = tensor.meta();
-    g.requires_grad = reinterpret_cast<TensorObject*>(o)->requires_grad;
-    g.dynamic.assign(tensor.sizes().size(), false);
+    g.meta = array.meta;
+    g.array_flags = array.flags;
+    g.dynamic.assign(array.meta.sizes.size(), false);
     g.line = CurrentLine();
     guards_.Add(std::move(g));
-    bases_.push_back({{}, tensor.meta(), 0, v, false, false});
+    bases_.push_back({{}, array.meta, 0, v, false, false, {}, {}});
     v->kind = VariableKind::kTensor;
     v->tensor = std::make_unique<TensorState>();
     v->tensor->base = &bases_.back();
-    v->tensor->meta = tensor.meta();
-    v->tensor->requires_grad = g.requires_grad;
+    v->tensor->meta = std::move(array.meta);
+    v->tensor->requires_grad = (array.flags & kRequiresGrad) != 0;
+    if (library != TensorLibrary()) v->tensor->form = {library, (array.flags & kScalarNumber) != 0};
     return v;
   }
   v->kind = VariableKind::kObject;
@@ -304,7 +308,7 @@ Var Trace::LookAtObject(Var v) {
                      Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type ||
                      Py_TYPE(o) == &PyGetSetDescr_Type || Py_TYPE(o) == &PyMemberDescr_Type ||
                      Py_TYPE(o) == &PyClassMethodDescr_Type || IsOpFunction(o) ||
-                     Py_TYPE(o) == &PyProperty_Type;
+                     Py_TYPE(o) == &PyProperty_Type || ArrayModel(o) != nullptr;
   if (by_identity) {
     guard(GuardKind::kIdentity, o);
   } else {

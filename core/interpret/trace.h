@@ -223,8 +223,21 @@ class Trace {
   Var TensorGetAttr(Var tensor, PyObject* name);
   Var TensorGetItem(Var tensor, Var key);
   bool TensorSetItem(Var tensor, Var key, Var value);
-  Var ReadNumber(Var tensor, PyTypeObject* type);  // item(), float(), int(), bool(): known after the graph
-  ValueRef TensorValue(Var tensor);                // its value in the graph now
+  // --- arrays of other libraries (arrays.cc) ---
+  static bool IsForeign(Var v) {
+    return v->kind == VariableKind::kTensor && v->tensor->form.library != nullptr;
+  }
+  static bool HasArray(Var v);  // a foreign array, or an object that is an array which cannot be read
+  Var ArrayOperation(const char* name, const std::vector<Var>& args);
+  static PyObject* ArrayModel(PyObject* callable);  // borrowed; null: not modelled, or no library's
+  Var CallModel(PyObject* model, const std::vector<Var>& args, PyObject* kwnames);
+  Var ArrayGetAttr(Var array, PyObject* name);
+  Var ArrayMethod(PyObject* descriptor, const std::vector<Var>& args, PyObject* kwnames);
+  Var ArrayIntrinsic(PyObject* function, const std::vector<Var>& args);  // what the models are written in
+  std::vector<Guard> GuardsOutsideOfModels();                            // the models themselves never change
+  ValueRef condition() const { return condition_; }  // must be true for the replay; undefined: none
+  Var ReadNumber(Var tensor, PyTypeObject* type);    // item(), float(), int(), bool(): known after the graph
+  ValueRef TensorValue(Var tensor);                  // its value in the graph now
   Var MakeException(PyObject* type, std::vector<Var> args);
   Var NewInstance(PyTypeObject* type);  // object.__new__(cls)
   Var CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObject* kwnames, bool* handled);
@@ -299,6 +312,10 @@ class Trace {
   Var NoOperator(int code, Var a, Var b);
   Var NewTensor(ValueRef value);
   Var NewView(Var of, TensorMeta meta, ValueRef value);
+  Var ArrayOf(Var tensor, ArrayForm form);
+  std::nullptr_t NotAnArray(Var v);
+  bool Require(Var flag);
+  bool ReadsModelsOnly(SourceId source, bool* model);
   bool WriteTensor(Var target, ValueRef value);
   Var BuildClass(const std::vector<Var>& args, PyObject* kwnames);
 
@@ -312,6 +329,7 @@ class Trace {
   SymbolicFrame root_;
   std::vector<SymbolicFrame*> frame_stack_;
   Graph graph_;
+  ValueRef condition_;
   std::vector<Var> graph_inputs_;
   std::vector<Var> graph_scalars_;
   std::unordered_map<int32_t, ValueRef> scalar_inputs_;
@@ -356,6 +374,11 @@ bool CopiesAsSubclass(PyTypeObject* base);
 
 // `_core.ops.<name>`; borrowed, nullptr when there is none.
 PyObject* TensorOperation(const char* name);
+
+// The intrinsics of array models and `_core._check(flag)`, which raises unless the flag is true.
+bool InitArrayIntrinsics(PyObject* module);
+bool IsArrayIntrinsic(PyObject* function);
+PyObject* CheckFunction();
 
 // `_core._commit(tensor, value)`: writes the graph's final value into an input.
 PyObject* CommitFunction();

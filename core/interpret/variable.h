@@ -1,7 +1,7 @@
 // Variables: what the symbolic interpreter computes with instead of Python objects.
 //
 //   Lazy ─┬─▶ Scalar ──▶ Const     an int/float/bool/str of later calls; an immutable value known now
-//         ├─▶ Tensor               a tensor
+//         ├─▶ Tensor               a tensor, or an array of another library (ArrayForm)
 //         └─▶ Object               any other object that was there before the call
 //   New                            an object made in this trace (exists only if it escapes)
 //
@@ -21,6 +21,7 @@
 
 #include "graph/graph.h"
 #include "guards/source.h"
+#include "python/array_adapter.h"
 #include "python/code_object.h"
 #include "python/py_ref.h"
 
@@ -41,6 +42,8 @@ struct TensorBase {
   Var input = nullptr;           // the input tensor whose memory it is
   bool escapes_emitted = false;  // code generation: it is an output of the graph
   bool taken = false;            // ... and its tensor stands for a variable
+  ArrayForm form;                // what it is made as when it escapes: an array of a library,
+  TensorMeta made;               // ... in this layout
 };
 
 struct TensorState {
@@ -49,6 +52,7 @@ struct TensorState {
   ValueRef value;   // its graph value as of `version`
   int version = 0;
   bool requires_grad = false;
+  ArrayForm form;  // no library: a tensor
 };
 
 // A call that changes a container and reads nothing of it; replayed as it is, or applied to the shadow when

@@ -128,6 +128,12 @@ class PlanExecutable final : public Executable {
     // Addresses of slots; storages of those that library steps read or that go out.
     addresses_.assign(plan.slots.size(), 0);
     given_.assign(plan.slots.size(), {});
+    for (size_t i = 0; i < outputs->size() && i < plan.outputs.size(); ++i) {
+      const Place& place = plan.outputs[i];
+      const Tensor& offered = (*outputs)[i];
+      if (offered.defined() && SameLayout(place.meta, offered.meta(), true))
+        given_[static_cast<size_t>(place.slot)] = offered.storage();
+    }
     inputs_ = inputs;
     for (size_t s = 0; s < plan.slots.size(); ++s) {
       const Slot& slot = plan.slots[s];
@@ -145,12 +151,13 @@ class PlanExecutable final : public Executable {
           if (arena_) addresses_[s] = Address(arena_->data()) + static_cast<uintptr_t>(slot.offset);
           break;
         case Slot::Kind::kOutput: {
-          given_[s] = Storage::Allocate(static_cast<size_t>(slot.meta.numel() * ItemSize(slot.meta.dtype)));
+          const auto bytes = static_cast<size_t>(slot.meta.numel() * ItemSize(slot.meta.dtype));
+          if (!given_[s] || given_[s]->bytes() != bytes) given_[s] = Storage::Allocate(bytes);
           if (!given_[s]) return MemoryError("out of memory for a result");
           addresses_[s] = Address(given_[s]->data());
           break;
         }
-        case Slot::Kind::kGiven: break;
+        case Slot::Kind::kGiven: given_[s].reset(); break;
       }
     }
     copies_.clear();

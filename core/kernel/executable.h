@@ -29,7 +29,8 @@ class Executable {
  public:
   virtual ~Executable() = default;
   virtual Result<std::vector<Tensor>> Run(const std::vector<Tensor>& inputs) = 0;
-  // The same without copies of the inputs: `count` pointers to tensors. `outputs` is overwritten.
+  // The same without copies of the inputs: `count` pointers to tensors. `outputs` is overwritten; a tensor
+  // that is there already offers its memory for that output, which is used where the layouts agree.
   virtual Status RunInto(const Tensor* const* inputs, size_t count, std::vector<Tensor>* outputs) = 0;
   virtual std::vector<KernelReport> Kernels() const = 0;
   virtual int64_t PeakBytes() const = 0;     // intermediates' arena, of the last run

@@ -31,6 +31,7 @@ struct GraphObject {
   DeviceGraph* device;     // nullptr: never on the GPU
   bool device_first;       // on the GPU wherever the inputs are
   std::vector<Scalar>* scalars;
+  std::vector<ArrayOutput>* arrays;
   bool random;
 };
 
@@ -56,6 +57,8 @@ const Tensor* ToTensor(PyObject* o, Scalar* scalar) {
     if (value == -1 && PyErr_Occurred() != nullptr) return nullptr;
     return PutNumber(scalar, DType::kInt64, static_cast<int64_t>(value), Tensor::WeakInt);
   }
+  if (const ArrayAdapter* library = NumpyLibrary(); library != nullptr && library->borrow(o, &scalar->tensor))
+    return &scalar->tensor;
   if (PyFloat_Check(o)) return PutNumber(scalar, DType::kFloat64, PyFloat_AS_DOUBLE(o), Tensor::WeakFloat);
   if (IsArray(o)) return TensorFromBuffer(o, &scalar->tensor) ? &scalar->tensor : nullptr;
   PyErr_Format(PyExc_TypeError, "a graph takes tensors and numbers, not %.100s", Py_TYPE(o)->tp_name);
@@ -98,8 +101,20 @@ PyObject* CallGraph(PyObject* self, PyObject* const* args, size_t nargsf, PyObje
   }
   Generator saved;
   if (g->random) saved = DefaultGenerator();
-  std::vector<Tensor> outputs;
-  const Status status = RunGraph(g, inputs, n, &outputs);
+  std::vector<Tensor> outputs, memories;
+  std::vector<PyRef> arrays;
+  for (const ArrayOutput& a : *g->arrays) {
+    memories.emplace_back();
+    arrays.push_back(PyRef::Steal(a.form.library->allocate(a.recipe.get(), a.memory, &memories.back())));
+    if (!arrays.back()) return nullptr;
+    outputs.resize(g->graph->outputs().size());
+    outputs[a.index] = memories.back();
+  }
+  Status status = RunGraph(g, inputs, n, &outputs);
+  for (size_t i = 0; i < arrays.size() && status.ok(); i++) {
+    const Tensor& output = outputs[(*g->arrays)[i].index];
+    if (output.storage() != memories[i].storage()) status = CopyInto(memories[i], output);
+  }
   for (size_t i = 0; i < n; i++) {
     if (inputs[i] == &(*g->scalars)[i].tensor && IsArray(args[i]))
       (*g->scalars)[i].tensor = Tensor();  // lets the array go
@@ -110,8 +125,15 @@ PyObject* CallGraph(PyObject* self, PyObject* const* args, size_t nargsf, PyObje
   }
   PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
   if (!tuple && g->random) DefaultGenerator() = saved;
-  for (size_t i = 0; tuple && i < outputs.size(); i++) {
-    PyObject* tensor = WrapTensor(std::move(outputs[i]));
+  for (size_t i = 0, next = 0; tuple && i < outputs.size(); i++) {
+    PyObject* tensor;
+    if (next < arrays.size() && (*g->arrays)[next].index == i) {
+      const ArrayForm& form = (*g->arrays)[next].form;
+      tensor = arrays[next++].release();
+      if (form.scalar) tensor = form.library->scalar_of(tensor);
+    } else {
+      tensor = WrapTensor(std::move(outputs[i]));
+    }
     if (tensor == nullptr) {
       if (g->random) DefaultGenerator() = saved;
       return nullptr;
@@ -127,6 +149,7 @@ void Dealloc(PyObject* self) {
   delete g->device;
   delete g->graph;
   delete g->scalars;
+  delete g->arrays;
   PyTypeObject* type = Py_TYPE(self);
   PyObject_Free(self);
   Py_DECREF(type);
@@ -138,12 +161,15 @@ PyObject* ReprGraph(PyObject* self) {
 }
 
 PyObject* Commit(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  if (nargs != 2 || !IsTensor(args[0]) || !IsTensor(args[1])) {
-    PyErr_SetString(PyExc_TypeError, "_commit takes two tensors");
+  Tensor target;
+  const bool found = nargs == 2 && (IsTensor(args[0]) ? TensorLibrary() : NumpyLibrary()) != nullptr &&
+                     (IsTensor(args[0]) ? TensorLibrary() : NumpyLibrary())->borrow(args[0], &target);
+  if (!found || !IsTensor(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "_commit takes a tensor or an array, and a tensor");
     return nullptr;
   }
-  if (CommitOnDevice(AsTensor(args[0]), AsTensor(args[1]))) Py_RETURN_NONE;
-  Status status = CopyInto(AsTensor(args[0]), AsTensor(args[1]));
+  if (IsTensor(args[0]) && CommitOnDevice(target, AsTensor(args[1]))) Py_RETURN_NONE;
+  Status status = CopyInto(target, AsTensor(args[1]));
   return status.ok() ? Py_NewRef(Py_None) : RaiseStatus(status);
 }
 
@@ -239,7 +265,11 @@ void ConnectEngine() {
 
 }  // namespace
 
-PyObject* MakeGraphObject(Graph graph, Backend backend) {
+PyObject* MakeGraphObject(Graph graph, Backend backend, std::vector<ArrayOutput> arrays) {
+  for (ArrayOutput& a : arrays) {
+    a.recipe = PyRef::Steal(a.form.library->recipe(a.layout));
+    if (!a.recipe) return nullptr;
+  }
   bool random = false;
   for (const Node& node : graph.nodes()) random = random || Info(node.op).op_class == OpClass::kRandom;
   if (backend != Backend::kReference) ConnectEngine();
@@ -254,10 +284,13 @@ PyObject* MakeGraphObject(Graph graph, Backend backend) {
   if (g == nullptr) return nullptr;
   g->vectorcall = CallGraph;
   g->executable = executable.release();
-  g->device =
-      (backend == Backend::kWebGpu || backend == Backend::kAuto) && !random ? new DeviceGraph : nullptr;
+  // Arrays of other libraries are in memory.
+  const bool anywhere =
+      (backend == Backend::kWebGpu || backend == Backend::kAuto) && !random && arrays.empty();
+  g->device = anywhere ? new DeviceGraph : nullptr;
   g->device_first = backend == Backend::kWebGpu;
   g->random = random;
+  g->arrays = new std::vector<ArrayOutput>(std::move(arrays));
   g->scalars = new std::vector<Scalar>(graph.inputs().size());
   g->graph = new Graph(std::move(graph));
   return reinterpret_cast<PyObject*>(g);

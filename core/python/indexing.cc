@@ -90,14 +90,17 @@ class Decomposer {
       ++*taken;
       return true;
     }
-    if (AsInt(object, &item->number)) {
+    // A tensor with dimensions is never asked for its value as an int.
+    const bool resolved = !PyLong_Check(object) && resolver_.Resolve(object, &item->handle);
+    if (PyErr_Occurred()) return false;
+    if (!(resolved && resolver_.Meta(item->handle).rank() > 0) && AsInt(object, &item->number)) {
       item->kind = Kind::kInt;
       ++*taken;
       return true;
     }
     if (PyErr_Occurred()) return false;
     item->kind = Kind::kTensor;
-    if (!resolver_.Resolve(object, &item->handle)) {
+    if (!resolved) {
       if (PyErr_Occurred()) return false;
       if (PyUnicode_Check(object)) {
         PyErr_SetString(PyExc_TypeError, "new(): invalid data type 'str'");

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <new>
 
+#include "python/array_adapter.h"
 #include "python/random_state.h"
 #include "python/tensor_internal.h"
 #include "tensor/kernels.h"
@@ -401,7 +402,7 @@ bool InitTensorTypes(PyObject* module) {
   TensorType->tp_name = "Tensor";  // error texts say 'Tensor', as PyTorch's do
   return PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(TensorType)) == 0 &&
          PyModule_AddFunctions(module, module_functions) == 0 && AddOpMethods(TensorType) &&
-         InitTensorData(module) && InitBuffer(module) && InitRandomState(module);
+         InitTensorData(module) && InitBuffer(module) && InitRandomState(module) && InitArrayAdapters(module);
 }
 
 }  // namespace thirdbook

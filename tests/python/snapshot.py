@@ -118,6 +118,8 @@ class Snapshot:
         if issubclass(kind, (set, frozenset)):
             extra, found = self._set(value)
             return label + extra, children + found + _attributes(value)
+        if kind.__module__ == "numpy" and hasattr(value, "__array_interface__"):
+            return label + self._array(value), [(".base", value.base)] if hasattr(value.base, "__array_interface__") else []
         for base, look in _LOOKS:
             if issubclass(kind, base):
                 extra, found = look(value)
@@ -151,6 +153,13 @@ class Snapshot:
         target = item() if isinstance(item, weakref.ReferenceType) else item
         simple = [(name, repr(child)) for name, child in _attributes(target) if type(child) in _ATOMS]
         return self._numbers.get(id(target), 1 << 60), plain(object.__repr__(target)), plain(repr(item)), simple
+
+    def _array(self, array):
+        """An array or scalar of NumPy; floats to fewer digits, for sums are added in another order."""
+        flags = f"writeable {array.flags.writeable} own {array.flags.owndata}" if array.shape or array.base is None else ""
+        digits = 5 if array.itemsize < 8 else 8
+        values = [f"{value:.{digits}g}" for value in array.flat] if array.dtype.kind == "f" else array.tolist()
+        return f" {array.dtype} shape {array.shape} strides {array.strides} {flags} {values}"
 
     def _tensor(self, tensor):
         storage = ""

@@ -21,6 +21,16 @@ class InPlace(ProgramCase):
         call="fn(x, t)",
         compiles=1,
     )
+    items_selected_by_tensors = Program(
+        """
+        rows = torch.tensor([0, 2])
+        def fn(x):
+            y = x.clone()
+            y[rows] = 5
+            y[y > 4] = 0
+            return x[rows] + 1, y, x.view(2, 2)[:, rows[:1]], x.view(2, 2)[rows - rows, 1:]
+        """,
+    )
     the_local_name_only = Program(
         """
         def fn(x, t):

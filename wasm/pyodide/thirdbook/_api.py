@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import os
 import weakref
 from collections.abc import Mapping
@@ -351,7 +352,9 @@ def explain(fn, *extra, **options):
 
 def _set_up():
     here = os.path.dirname(__file__)
-    _core.set_skip_prefixes([here + os.sep, os.path.dirname(os.__file__) + os.sep])
+    numpy = importlib.util.find_spec("numpy")  # what NumPy calls inside of itself is its own business
+    skipped = [here, os.path.dirname(os.__file__), *(numpy.submodule_search_locations if numpy else ())]
+    _core.set_skip_prefixes([folder + os.sep for folder in skipped])
     _core.set_trace_files([os.path.join(here, "nn", name) for name in ("module.py", "layers.py", "containers.py", "activations.py", "functional.py")])
 
 
