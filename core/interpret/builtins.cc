@@ -525,7 +525,18 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
     case Known::kObject:
       if (args.empty()) return New(&PyBaseObject_Type);
       break;
-    case Known::kId: return Break("id() is called", BreakKind::kIdentity);
+    case Known::kId: {
+      if (!plain || n != 1) break;
+      Var v = Look(args[0]);
+      if ((v->kind != VariableKind::kObject && v->kind != VariableKind::kTensor) || !v->value ||
+          !v->source.defined())
+        return Break("id() is called", BreakKind::kIdentity);
+      Source s{SourceKind::kCall};
+      s.object = ObjectOf(o);
+      s.operands = {v->source};
+      s.name = "id";
+      return Scalar(&PyLong_Type, sources_.Intern(std::move(s)), PyLong_FromVoidPtr(v->value.get()));
+    }
     default: break;
   }
   switch (ClassOf(o)) {
@@ -565,7 +576,8 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
         }
       }
       Var v = CallReal(o, args, kwnames);
-      if (v != nullptr && v->kind == VariableKind::kNew && v->value && PyIter_Check(v->value.get()) &&
+      bool made = v != nullptr && v->kind == VariableKind::kNew && v->value;
+      if (made && (PyIter_Check(v->value.get()) || PyCallable_Check(v->value.get())) &&
           v->construct_callable == nullptr) {
         v->construct_callable = callable;
         v->construct_args.assign(args.begin(), args.begin() + static_cast<long>(n));

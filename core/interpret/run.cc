@@ -330,7 +330,8 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
         if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get()) ||
             PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls->value.get()),
                              reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) == 0) {
-          t_.Break("an except clause names something that is no exception class", BreakKind::kPythonRaises);
+          t_.RaiseNew(PyExc_TypeError,
+                      "catching classes that do not inherit from BaseException is not allowed");
           return Step::kFailed;
         }
         found = found ||
@@ -386,11 +387,17 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
       Var owner = Pop();
       Var method = t_.LookupSpecial(owner, kNames[arg]);
       if (method == nullptr) {
-        if (t_.failure() == Failure::kNone) {
-          t_.Break(std::string("'") + t_.TypeOf(owner)->tp_name +
-                       "' object does not support the context manager protocol",
+        if (t_.failure() != Failure::kNone) return Step::kFailed;
+        bool async = t_.LookupSpecial(owner, "__aenter__") != nullptr;
+        if (async || t_.failure() != Failure::kNone) {
+          t_.Break("an asynchronous context manager is used without async",
                    BreakKind::kPythonRaises);
+          return Step::kFailed;
         }
+        PyRef name = PyRef::Steal(PyType_GetFullyQualifiedName(t_.TypeOf(owner)));
+        t_.RaiseNew(PyExc_TypeError, std::string("'") + PyUnicode_AsUTF8(name.get()) +
+                                         "' object does not support the context manager protocol (missed " +
+                                         kNames[arg] + " method)");
         return Step::kFailed;
       }
       return PushMethod(method);

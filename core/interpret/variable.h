@@ -49,6 +49,7 @@ struct TensorState {
   ValueRef value;   // its graph value as of `version`
   int version = 0;
   bool requires_grad = false;
+  std::vector<int32_t> free_sizes;  // of an input, a dimension: its symbol (sizes.h) or -1; empty: all fixed
 };
 
 // A call that changes a container and reads nothing of it; replayed as it is, or applied to the shadow when

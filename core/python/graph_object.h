@@ -12,7 +12,10 @@
 
 namespace thirdbook {
 
-PyObject* MakeGraphObject(Graph graph, Backend backend);  // new reference; NULL with an exception set
+// New reference; NULL with an exception set. With `any_size` inputs may have other sizes than while tracing,
+// and the graph may have symbolic ints: it is optimised and planned anew for each set of sizes, on the same
+// kernels.
+PyObject* MakeGraphObject(Graph graph, Backend backend, bool any_size = false);
 // The graph of a graph object; nullptr when `object` is none.
 const Graph* GraphOf(PyObject* object);
 Executable* ExecutableOf(PyObject* object);
