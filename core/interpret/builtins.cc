@@ -626,6 +626,8 @@ Var Trace::IsInstance(Var object, Var classes) {
   PyTypeObject* type = object->kind == VariableKind::kTensor && object->value ? Py_TYPE(object->value.get())
                        : object->kind == VariableKind::kTensor                ? TensorType
                                                                               : object->type;
+  if (classes->kind == VariableKind::kConst || classes->kind == VariableKind::kScalar)
+    return RaiseNew(PyExc_TypeError, "isinstance() arg 2 must be a type, a tuple of types, or a union");
   if (classes->kind != VariableKind::kObject)
     return Break("isinstance() with classes of an unusual kind: " + Describe(classes));
   PyObject* cls = classes->value.get();
@@ -673,6 +675,10 @@ Var Trace::IsSubclass(Var cls, Var classes) {
     }
     return Bool(false);
   }
+  auto value = [](Var v) { return v->kind == VariableKind::kConst || v->kind == VariableKind::kScalar; };
+  if (value(cls)) return RaiseNew(PyExc_TypeError, "issubclass() arg 1 must be a class");
+  if (value(classes))
+    return RaiseNew(PyExc_TypeError, "issubclass() arg 2 must be a class, a tuple of classes, or a union");
   if (cls->kind != VariableKind::kObject || classes->kind != VariableKind::kObject ||
       !PyType_Check(cls->value.get()) || !PyType_Check(classes->value.get())) {
     return Break("issubclass() of an unusual kind");

@@ -184,6 +184,23 @@ int Trace::UndroppableGenerator() {
   return -1;
 }
 
+int Trace::LastResumableStep() const {
+  constexpr int kTries = 60;
+  const int last = static_cast<int>(root_pcs_.size()) - 2;
+  for (int step = last; step >= 0 && step > last - kTries; step--) {
+    const size_t at = static_cast<size_t>(step);
+    const Instruction& i = root_.parts->image.instructions[static_cast<size_t>(root_pcs_[at])];
+    // Not in the prologue of a resume function: it would come back here.
+    if (ResumeOrigin(root_.code) != nullptr && ResumeOriginIndex(root_.code, root_pcs_[at]) < 0) break;
+    std::vector<ResumeItem> items;
+    bool goes_on = !IsUnconditional(i.op) && i.op != Opcode::SEND &&
+                   ResumeStackItems(root_.code, root_pcs_[at + 1], &items);
+    PyErr_Clear();
+    if (goes_on) return step;
+  }
+  return -1;
+}
+
 RunResult Trace::RunRoot() {
   PyCodeObject* code = frame_.code;
   root_.code = code;
@@ -315,6 +332,7 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       }
       current_trace = previous;
       PyErr_Clear();
+      if (step < 0 && trace.reached_break()) step = trace.LastResumableStep();
       if (step < 0 || (break_at >= 0 && step >= break_at) || (break_at < 0 && step > trace.root_step()))
         return skip(why);
       if (fullgraph) {

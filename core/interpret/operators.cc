@@ -313,6 +313,8 @@ Var Trace::UnaryOp(int code, Var v) {
     if (op == nullptr && code == kUnaryPositive) return v;
     return op == nullptr ? Break("a unary operator on a tensor") : TensorCall(op, {v}, nullptr);
   }
+  if (code == kUnaryInvert && v->type == &PyBool_Type)
+    return Break("~ of a bool", "CPython warns of it each time");
   auto real = [&](PyObject* o) {
     return code == kUnaryNegative   ? PyNumber_Negative(o)
            : code == kUnaryPositive ? PyNumber_Positive(o)
@@ -675,6 +677,15 @@ Var Trace::Repr(Var v) {
   if (PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0 &&
       v->kind == VariableKind::kNew)
     return ExceptionText(v, true);
+  if (strcmp(v->type->tp_name, "thirdbook.Size") == 0) {
+    std::vector<Var> items;
+    if (!Iterate(v, &items)) return nullptr;
+    PyRef list = PyRef::Steal(PyList_New(0));
+    for (Var item : items) PyList_Append(list.get(), PyRef::Steal(ElementShadow(item)).get());
+    Var text = Repr(NewContainer(&PyList_Type, list.release()));
+    if (text != nullptr) text = BinaryOp(0, ConstSteal(PyUnicode_FromString("torch.Size(")), text);
+    return text != nullptr ? BinaryOp(0, text, ConstSteal(PyUnicode_FromString(")"))) : nullptr;
+  }
   bool container = IsContainer(v) && v->type == BaseContainer(v->type);
   if (container || v->type == &PyTuple_Type) {
     // Text of the contents now: element by element through proxies (their numbers become constants).

@@ -18,6 +18,7 @@ RunResult Trace::Run(SymbolicFrame& frame) {
   Interpreter interpreter(*this, frame);
   while (true) {
     if (frame.is_root) {
+      root_pcs_.push_back(frame.pc);
       if (root_step_ == break_at_) {
         reached_break_ = true;
         return RunResult::kFailed;

@@ -45,6 +45,8 @@ class TraceResolver : public OperandResolver {
   PyObject* Known(PyObject* object) override {
     if (!IsProxy(object)) return object;
     Var v = trace_.Look(ProxyVariable(object));
+    int64_t size;
+    if (trace_.BoundSize(v, &size)) return object;  // the binder asks for its index
     return v->kind == VariableKind::kScalar ? trace_.ConstValue(v) : object;
   }
   OperandHandle WeakConstant(PyObject* number) override {

@@ -295,6 +295,8 @@ class Trace {
   Site CurrentSite();
   SymbolicFrame* current_frame() { return frame_stack_.empty() ? nullptr : frame_stack_.back(); }
   int root_step() const { return root_step_; }
+  int LastResumableStep()
+      const;  // the last root step before this one after which a function can go on; -1: none
 
  private:
   friend struct InstructionInterpreter;
@@ -384,6 +386,7 @@ class Trace {
   BreakReason break_;
   Var result_ = nullptr, returned_ = nullptr, generator_result_ = nullptr;
   int root_step_ = 0, instructions_ = 0, depth_ = 0;
+  std::vector<int> root_pcs_;  // where each root step began
   bool reached_break_ = false;
   bool grad_ = grad_enabled;  // gradient mode as the traced code has set it
   bool uses_global_state_ = false;
