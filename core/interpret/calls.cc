@@ -530,6 +530,34 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
   return Break(std::string("method '") + text + "' of '" + self->type->tp_name + "'");
 }
 
+// A real list, dict or set with the contents of a container, all of them constants; null when they are not
+// (with a failure only where looking at them failed). Borrowed.
+PyObject* Trace::ConcreteContainer(Var v) {
+  if (!EnsureShadow(v)) return nullptr;
+  PyObject* shadow = v->shadow.get();
+  const bool dict = PyDict_CheckExact(shadow);
+  if (!dict && !PyList_CheckExact(shadow) && !PyAnySet_CheckExact(shadow)) return nullptr;
+  PyRef items = PyRef::Steal(dict ? PyDict_Items(shadow) : PySequence_List(shadow));
+  for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); i++) {
+    Var item = FromShadow(PyList_GET_ITEM(items.get(), i));
+    if (item == nullptr) return nullptr;
+    std::vector<Var> parts = dict ? item->items : std::vector<Var>{item};
+    for (Var part : parts) {
+      if (Look(part)->kind == VariableKind::kScalar && !Specialize(part)) return nullptr;
+      if (TryConst(part) == nullptr) return nullptr;
+    }
+    PyList_SetItem(items.get(), i, Py_NewRef(ConstValue(dict ? NewTuple(parts) : item)));
+  }
+  PyRef made =
+      items ? PyRef::Steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(v->type), items.get())) : PyRef();
+  if (!made) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  keep_alive_.push_back(made);
+  return made.get();
+}
+
 // The real function on constants; with `symbolic`, numbers and text that later calls may change stay
 // expressions.
 Var Trace::CallPure(PyObject* function, const std::vector<Var>& args, PyObject* kwnames, bool symbolic) {
@@ -547,7 +575,8 @@ Var Trace::CallPure(PyObject* function, const std::vector<Var>& args, PyObject* 
   for (Var a : args) {
     a = Look(a);
     PyObject* value = symbolic && a->kind == VariableKind::kScalar ? a->value.get() : TryConst(a);
-    if (value == nullptr) value = ConstValue(a);
+    if (value == nullptr && IsContainer(a) && a->type == BaseContainer(a->type)) value = ConcreteContainer(a);
+    if (value == nullptr && failure_ == Failure::kNone) value = ConstValue(a);
     if (value == nullptr) return nullptr;
     values.push_back(value);
     operands.push_back(SourceOf(a));

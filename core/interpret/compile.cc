@@ -339,7 +339,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
         RaiseUnsupported(why);
         return CompileOutcome::kError;
       }
-      why.leaves_by_exception = why.reason.find("exception") != std::string::npos;
+      why.leaves_by_exception =
+          why.kind == BreakKind::kCannotRebuild && why.reason.find("exception") != std::string::npos;
       reason = why;
       break_at = step;
       continue;

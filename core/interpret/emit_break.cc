@@ -160,6 +160,8 @@ bool Emitter::EmitHandler(int32_t handler, int32_t depth) {
     uint16_t flags = OpcodeFlags(i.op);
     code_.SetPosition(i.position);
     Op(i.op, (flags & (opcode_flag::kLocal | opcode_flag::kCell)) != 0 ? MapSlot(i, i.arg) : i.arg);
+    if (i.op == Opcode::STORE_FAST || i.op == Opcode::DELETE_FAST)
+      handler_binds_[i.arg] = i.op == Opcode::STORE_FAST;
     if (i.op == Opcode::RERAISE) break;
     if (IsUnconditional(i.op) || at - handler > 40)
       return Fail(-1, "an exception handler of an unusual shape");
@@ -225,6 +227,8 @@ bool Emitter::EmitContinuation(int32_t target, int32_t depth) {
     bool cell = (root_.parts->local_kinds[static_cast<size_t>(slot)] & kLocalCell) != 0;
     bool bound = root_.locals[static_cast<size_t>(slot)] != nullptr;
     if (broken.op == Opcode::DELETE_FAST && broken.arg == slot) bound = false;
+    auto changed = handler_binds_.find(slot);
+    if (changed != handler_binds_.end()) bound = changed->second;
     bound = bound || StoresLocal(broken, slot);
     if (!cell && bound) point.bound_locals.push_back(slot);
     if (cell && !bound) return Fail(-1, "a break before the cells of the frame are made");

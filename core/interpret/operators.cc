@@ -314,7 +314,7 @@ Var Trace::UnaryOp(int code, Var v) {
     return op == nullptr ? Break("a unary operator on a tensor") : TensorCall(op, {v}, nullptr);
   }
   if (code == kUnaryInvert && v->type == &PyBool_Type)
-    return Break("~ of a bool", "CPython warns of it each time");
+    return Break("~ of a bool, of which CPython warns each time");
   auto real = [&](PyObject* o) {
     return code == kUnaryNegative   ? PyNumber_Negative(o)
            : code == kUnaryPositive ? PyNumber_Positive(o)

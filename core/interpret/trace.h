@@ -316,6 +316,7 @@ class Trace {
   bool PartialParts(Var partial, std::vector<Var>* args, std::vector<std::pair<PyRef, Var>>* kwargs);
   static void AddKeywords(std::vector<std::pair<PyRef, Var>>* to,
                           const std::vector<std::pair<PyRef, Var>>& more);
+  PyObject* ConcreteContainer(Var v);
   Var ReprOfSymbolic(PyObject* shadow);
   Var JoinText(Var separator, Var iterable);
   Var GetDotted(Var object, PyObject* path);
