@@ -164,8 +164,6 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     if (object->type == &PySlice_Type)
       return object->items[strcmp(field, "start") == 0 ? 0 : strcmp(field, "stop") == 0 ? 1 : 2];
     if (object->type == PartialType() && strcmp(field, "func") == 0) return object->construct_args[0];
-    if (object->type == PartialType() && strcmp(field, "args") == 0)
-      return NewTuple({object->construct_args.begin() + 1, object->construct_args.end()});
   }
   if (kind == &PyMemberDescr_Type && object != nullptr &&
       !PyType_HasFeature(reinterpret_cast<PyDescrObject*>(descriptor)->d_type, Py_TPFLAGS_HEAPTYPE) &&

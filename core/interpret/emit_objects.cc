@@ -172,19 +172,12 @@ bool Emitter::BuildContainer(Var v) {
     PyErr_Clear();
     return Fail(v, "a container that cannot be listed");
   }
-  if (PyAnySet_Check(shadow) && !OrderForSet(shadow, items.get()))
-    return Fail(v, "a set whose order follows from how it was filled");
   Py_ssize_t n = PyList_GET_SIZE(items.get());
-  if (PyAnySet_Check(shadow)) {  // made of its elements in their order: are they in that order then?
-    PyRef again = PyRef::Steal(PySet_New(items.get()));
-    PyRef order = again ? PyRef::Steal(PySequence_List(again.get())) : PyRef();
-    PyErr_Clear();
+  if (PyAnySet_Check(shadow)) {
     bool addresses = false;  // new objects: their order is not known in any case
     for (Py_ssize_t i = 0; i < n; i++) addresses = addresses || IsProxy(PyList_GET_ITEM(items.get(), i));
-    for (Py_ssize_t i = 0; i < n && !addresses; i++) {
-      if (!order || PyList_GET_ITEM(order.get(), i) != PyList_GET_ITEM(items.get(), i))
-        return Fail(v, "a set whose order depends on how it was made outlives the traced code");
-    }
+    if (!OrderForSet(shadow, items.get()) && !addresses)
+      return Fail(v, "a set whose order depends on how it was made outlives the traced code");
   }
   bool simple = exact && n < 1000;
   for (Py_ssize_t i = 0; i < n && simple; i++) {

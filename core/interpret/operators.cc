@@ -484,8 +484,8 @@ Var Trace::Compare(int op, Var left, Var right) {
   if (!right_first && attempt_either(b, kSwapped[op], a)) return out;
   auto plain_identity = [](Var v) {
     return v->type->tp_richcompare == PyBaseObject_Type.tp_richcompare || v->type == &PyFunction_Type ||
-           v->type == &PyModule_Type || v->type == &PyCFunction_Type || v->type == &PyGen_Type ||
-           PyType_HasFeature(v->type, Py_TPFLAGS_TYPE_SUBCLASS) != 0 ||
+           v->type == &PyModule_Type || v->type == &PyCFunction_Type || v->type == &PyMethod_Type ||
+           v->type == &PyGen_Type || PyType_HasFeature(v->type, Py_TPFLAGS_TYPE_SUBCLASS) != 0 ||
            PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0;
   };
   auto user_compare = [&](Var v) {
