@@ -51,9 +51,9 @@ class GuardProgram {
   std::vector<Guard> guards_;
   std::vector<PyRef>
       objects_;  // functions and classes through weak references: guards keep nothing alive that dies
-  std::vector<PyRef> references_;  // weak references that the guards are about themselves
+  std::vector<PyRef> references_;        // weak references that the guards are about themselves
   std::shared_ptr<SizePremises> sizes_;  // null: no size is free
-  std::vector<PyObject*> values_;  // per source, owned while a check runs
+  std::vector<PyObject*> values_;        // per source, owned while a check runs
   std::vector<int32_t> touched_;
   std::vector<uint32_t> versions_;  // per guard: type version at which a class look-up held
   std::vector<uint64_t> failures_;

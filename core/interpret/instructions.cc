@@ -162,8 +162,7 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
       if (!t_.Iterate(positional, &args)) {
         if (t_.RaisedMatches(PyExc_TypeError)) {
           t_.ClearFailure();
-          t_.Break("* of something that cannot be iterated over",
-                   BreakKind::kPythonRaises);
+          t_.Break("* of something that cannot be iterated over", BreakKind::kPythonRaises);
         }
         return Step::kFailed;
       }

@@ -296,9 +296,6 @@ PyObject* LengthHint(PyObject* o, PyObject*) {
   return Give(t.Call(method, {}));
 }
 
-PyMethodDef proxy_methods[] = {{"__length_hint__", LengthHint, METH_NOARGS, nullptr},
-                               {nullptr, nullptr, 0, nullptr}};
-
 void Dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_Free(self);
@@ -322,10 +319,10 @@ PyMethodDef proxy_methods[] = {SpecialMethod<kRound>(),
                                SpecialMethod<kComplex>(),
                                SpecialMethod<kBytes>(),
                                {"__format__", FormatProxy, METH_O, nullptr},
+                               {"__length_hint__", LengthHint, METH_NOARGS, nullptr},
                                {}};
 
 PyType_Slot proxy_slots[] = {
-    {Py_tp_methods, proxy_methods},
     {Py_tp_dealloc, Slot(Dealloc)},
     {Py_tp_methods, proxy_methods},
     {Py_tp_richcompare, Slot(RichCompare)},

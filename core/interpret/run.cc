@@ -391,8 +391,7 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
         if (t_.failure() != Failure::kNone) return Step::kFailed;
         bool async = t_.LookupSpecial(owner, "__aenter__") != nullptr;
         if (async || t_.failure() != Failure::kNone) {
-          t_.Break("an asynchronous context manager is used without async",
-                   BreakKind::kPythonRaises);
+          t_.Break("an asynchronous context manager is used without async", BreakKind::kPythonRaises);
           return Step::kFailed;
         }
         PyRef name = PyRef::Steal(PyType_GetFullyQualifiedName(t_.TypeOf(owner)));
