@@ -39,10 +39,18 @@ struct SourceSpan {
   int line = 0, column = 0, end_line = 0, end_column = 0;
 };
 
+// An int of an attribute that is the value of an input, a Python number: sizes that follow the inputs'.
+struct SymbolicInt {
+  int32_t attr;
+  int32_t element;  // of a list; -1: the attribute itself
+  int32_t input;    // number of the input
+};
+
 struct Node {
   Op op;
   std::vector<ValueRef> operands;  // an undefined ref where an optional operand is missing
-  Attrs attrs;
+  Attrs attrs;                     // symbolic ones with the values seen while tracing
+  std::vector<SymbolicInt> symbolic;
   std::vector<TensorMeta> metas;  // one per output
   std::string name;               // inputs: the source's text, e.g. "L['x']"
   Tensor constant;                // op constant only

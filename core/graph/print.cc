@@ -85,6 +85,24 @@ std::string RefText(const Graph& graph, ValueRef v) {
   return text;
 }
 
+std::string AttributeText(const Graph& graph, const Node& node, size_t attr) {
+  std::vector<std::string> parts;
+  const Sizes* list = std::get_if<Sizes>(&node.attrs[attr]);
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) parts.push_back(std::to_string((*list)[i]));
+  bool symbolic = false;
+  for (const SymbolicInt& s : node.symbolic) {
+    if (static_cast<size_t>(s.attr) != attr) continue;
+    std::string input = "%" + std::to_string(graph.inputs()[static_cast<size_t>(s.input)].value);
+    if (s.element < 0) return input;
+    parts[static_cast<size_t>(s.element)] = std::move(input);
+    symbolic = true;
+  }
+  if (!symbolic) return AttrText(node.attrs[attr]);
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "[" : ", ") + part;
+  return text + "]";
+}
+
 std::string ArgumentsText(const Graph& graph, const Node& node) {
   std::string text;
   auto append = [&](const std::string& piece) { text += (text.empty() ? "" : ", ") + piece; };
@@ -106,8 +124,9 @@ std::string ArgumentsText(const Graph& graph, const Node& node) {
       else if (v.defined())
         append(std::string(p.name) + "=" + RefText(graph, v));
     } else if (attr < node.attrs.size()) {
-      const Attr& value = node.attrs[attr++];
-      if (!p.has_default || value != p.default_value) append(std::string(p.name) + "=" + AttrText(value));
+      if (!p.has_default || node.attrs[attr] != p.default_value)
+        append(std::string(p.name) + "=" + AttributeText(graph, node, attr));
+      ++attr;
     }
   }
   return text;

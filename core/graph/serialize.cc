@@ -216,6 +216,7 @@ Result<std::vector<uint8_t>> SaveGraph(const Graph& graph) {
     w.Put(v.output);
   };
   for (const Node& node : graph.nodes()) {
+    TB_CHECK(node.symbolic.empty());  // exported graphs have the sizes of their trace
     w.PutString(Info(node.op).name);
     w.Put(static_cast<uint32_t>(node.operands.size()));
     for (ValueRef v : node.operands) put_ref(v);

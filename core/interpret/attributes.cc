@@ -142,6 +142,8 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     PyRef bound = PyRef::Steal(kind->tp_descr_get(descriptor, nullptr, reinterpret_cast<PyObject*>(type)));
     return bound ? Fixed(bound.get()) : RaiseFromPython();
   }
+  if (kind == PartialType())
+    return object == nullptr ? Fixed(descriptor) : NewMethod(Fixed(descriptor), object);
   if (object == nullptr && kind->tp_descr_get == nullptr) return Fixed(descriptor);
   if (kind == &PyProperty_Type) {
     if (object == nullptr) return Fixed(descriptor);
@@ -156,6 +158,12 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
       PyType_IsSubtype(object->type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) != 0 &&
       strcmp(PyUnicode_AsUTF8(name), "value") == 0) {
     return object->items.empty() ? None() : object->items[0];
+  }
+  if (kind == &PyMemberDescr_Type && object != nullptr && object->kind == VariableKind::kNew) {
+    const char* field = PyUnicode_AsUTF8(name);
+    if (object->type == &PySlice_Type)
+      return object->items[strcmp(field, "start") == 0 ? 0 : strcmp(field, "stop") == 0 ? 1 : 2];
+    if (object->type == PartialType() && strcmp(field, "func") == 0) return object->construct_args[0];
   }
   if (kind == &PyMemberDescr_Type && object != nullptr &&
       !PyType_HasFeature(reinterpret_cast<PyDescrObject*>(descriptor)->d_type, Py_TPFLAGS_HEAPTYPE) &&

@@ -522,7 +522,18 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
     case Known::kObject:
       if (args.empty()) return New(&PyBaseObject_Type);
       break;
-    case Known::kId: return Break("id() is called", BreakKind::kIdentity);
+    case Known::kId: {
+      if (!plain || n != 1) break;
+      Var v = Look(args[0]);
+      if ((v->kind != VariableKind::kObject && v->kind != VariableKind::kTensor) || !v->value ||
+          !v->source.defined())
+        return Break("id() is called", BreakKind::kIdentity);
+      Source s{SourceKind::kCall};
+      s.object = ObjectOf(o);
+      s.operands = {v->source};
+      s.name = "id";
+      return Scalar(&PyLong_Type, sources_.Intern(std::move(s)), PyLong_FromVoidPtr(v->value.get()));
+    }
     default: break;
   }
   switch (ClassOf(o)) {
@@ -562,7 +573,8 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
         }
       }
       Var v = CallReal(o, args, kwnames);
-      if (v != nullptr && v->kind == VariableKind::kNew && v->value && PyIter_Check(v->value.get()) &&
+      bool made = v != nullptr && v->kind == VariableKind::kNew && v->value;
+      if (made && (PyIter_Check(v->value.get()) || PyCallable_Check(v->value.get())) &&
           v->construct_callable == nullptr) {
         v->construct_callable = callable;
         v->construct_args.assign(args.begin(), args.begin() + static_cast<long>(n));
@@ -609,6 +621,8 @@ Var Trace::IsInstance(Var object, Var classes) {
     return IsInstance(object, NewTuple(items));
   }
   PyTypeObject* type = object->type;
+  if (classes->kind == VariableKind::kConst || classes->kind == VariableKind::kScalar)
+    return RaiseNew(PyExc_TypeError, "isinstance() arg 2 must be a type, a tuple of types, or a union");
   if (classes->kind != VariableKind::kObject)
     return Break("isinstance() with classes of an unusual kind: " + Describe(classes));
   PyObject* cls = classes->value.get();
@@ -656,6 +670,10 @@ Var Trace::IsSubclass(Var cls, Var classes) {
     }
     return Bool(false);
   }
+  auto value = [](Var v) { return v->kind == VariableKind::kConst || v->kind == VariableKind::kScalar; };
+  if (value(cls)) return RaiseNew(PyExc_TypeError, "issubclass() arg 1 must be a class");
+  if (value(classes))
+    return RaiseNew(PyExc_TypeError, "issubclass() arg 2 must be a class, a tuple of classes, or a union");
   if (cls->kind != VariableKind::kObject || classes->kind != VariableKind::kObject ||
       !PyType_Check(cls->value.get()) || !PyType_Check(classes->value.get())) {
     return Break("issubclass() of an unusual kind");

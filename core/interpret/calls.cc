@@ -59,12 +59,11 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
     return special;
   }
   if (PyMethod_Check(o)) {
-    auto part = [&](PyObject* value, FunctionPart which, const char* name) {
-      return Lazy(value, PartOfFunction(c->source, which, name));
-    };
-    std::vector<Var> all = {part(PyMethod_GET_SELF(o), FunctionPart::kMethodSelf, "__self__")};
+    Var function, self;
+    MethodParts(c, &function, &self);
+    std::vector<Var> all = {self};
     all.insert(all.end(), args.begin(), args.end());
-    return Call(part(PyMethod_GET_FUNCTION(o), FunctionPart::kMethodFunction, "__func__"), all, kwnames);
+    return Call(function, all, kwnames);
   }
   if (PyType_Check(o)) {
     bool handled = false;
@@ -93,6 +92,15 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
         return CallMethodDescriptor(descriptor, all, kwnames);
       }
     }
+    if (self != nullptr && PyType_Check(self)) {
+      // Constructors of another name: int.from_bytes, float.fromhex; those of containers iterate.
+      PyTypeObject* type = reinterpret_cast<PyTypeObject*>(self);
+      for (PyTypeObject* pure :
+           {&PyLong_Type, &PyFloat_Type, &PyBytes_Type, &PyUnicode_Type, &PyComplex_Type}) {
+        if (type == pure) return CallPure(o, args, kwnames, true);
+      }
+      if (type == &PyDict_Type) return CallReal(o, args, kwnames);
+    }
     const char* module = "";
     PyObject* module_name = reinterpret_cast<PyCFunctionObject*>(o)->m_module;
     if (module_name != nullptr && PyUnicode_Check(module_name)) module = PyUnicode_AsUTF8(module_name);
@@ -106,6 +114,8 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
 // An object with __call__, or one of the callables of C types.
 Var Trace::CallUser(Var c, const std::vector<Var>& args, PyObject* kwnames) {
   bool handled = false;
+  Var called = CallCallable(c, args, kwnames, &handled);
+  if (handled) return called;
   if (c->kind == VariableKind::kObject) {
     Var special = CallBuiltin(c, c->value.get(), args, kwnames, &handled);
     if (handled) return special;
@@ -131,8 +141,7 @@ Var Trace::CallUser(Var c, const std::vector<Var>& args, PyObject* kwnames) {
   return Call(method, args, kwnames);
 }
 
-// Binds as CPython does. Anything that CPython would refuse is left to CPython (a break: the real call raises
-// the real TypeError).
+// Binds as CPython does, or raises what CPython raises.
 bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObject* kwnames,
                    SymbolicFrame* frame) {
   Var f = t.LookCallable(function);
@@ -158,7 +167,23 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
          kwonly = static_cast<size_t>(code->co_kwonlyargcount);
   size_t positional = PositionalCount(args, kwnames);
   auto refuse = [&] {
-    t.Break("the arguments do not fit " + FunctionName(code) + "()", BreakKind::kPythonRaises);
+    size_t ndefaults = 0;
+    PyObject* kwdefaults = nullptr;
+    PyObject* qualname = code->co_qualname;
+    if (real != nullptr) {
+      if (real->func_defaults != nullptr)
+        ndefaults = static_cast<size_t>(PyTuple_GET_SIZE(real->func_defaults));
+      kwdefaults = real->func_kwdefaults;
+      qualname = real->func_qualname;
+    } else {
+      Var defaults = f->function->defaults != nullptr ? t.Look(f->function->defaults) : nullptr;
+      if (defaults != nullptr)
+        ndefaults = defaults->kind == VariableKind::kConst
+                        ? static_cast<size_t>(PyTuple_GET_SIZE(defaults->value.get()))
+                        : defaults->items.size();
+      if (f->function->kwdefaults != nullptr) kwdefaults = t.Look(f->function->kwdefaults)->shadow.get();
+    }
+    t.RaiseRefusedCall(code, qualname, ndefaults, kwdefaults, positional, kwnames);
     return false;
   };
   for (size_t i = 0; i < std::min(positional, argcount); i++) frame->locals[i] = args[i];
@@ -440,8 +465,11 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     plain.insert(plain.end(), args.begin() + 1, args.end());
     return CallReal(descriptor, plain, kwnames);
   }
-  if (self->kind == VariableKind::kConst || self->kind == VariableKind::kScalar)
+  if (self->kind == VariableKind::kConst || self->kind == VariableKind::kScalar) {
+    if (owner == &PyUnicode_Type && strcmp(text, "join") == 0 && n == 2 && kwnames == nullptr)
+      return JoinText(self, args[1]);
     return CallPure(descriptor, args, kwnames, true);
+  }
   if (self->generator != nullptr) {
     if (strcmp(text, "send") == 0 && n == 2) {
       Var v = SendGenerator(self, args[1], nullptr);
@@ -486,6 +514,13 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     }
     return CallReal(descriptor, args, kwnames);
   }
+  if (self->type == &PySlice_Type && strcmp(text, "indices") == 0 && n == 2 && kwnames == nullptr) {
+    PyRef slice = SliceOrShadow(self);
+    PyObject* length = slice ? ConstValue(args[1]) : nullptr;
+    if (length == nullptr) return failure_ != Failure::kNone ? nullptr : RaiseFromPython();
+    PyObject* values[] = {slice.get(), length};
+    return ConstSteal(PyObject_Vectorcall(descriptor, values, 2, nullptr));
+  }
   if (self->type == &PyFunction_Type && strcmp(text, "__get__") == 0 && n >= 2) {
     return Look(args[1])->IsConst(Py_None) ? self : NewMethod(self, args[1]);
   }
@@ -501,6 +536,34 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     if (written != nullptr || failure_ != Failure::kNone) return written;
   }
   return Break(std::string("method '") + text + "' of '" + self->type->tp_name + "'");
+}
+
+// A real list, dict or set with the contents of a container, all of them constants; null when they are not
+// (with a failure only where looking at them failed). Borrowed.
+PyObject* Trace::ConcreteContainer(Var v) {
+  if (!EnsureShadow(v)) return nullptr;
+  PyObject* shadow = v->shadow.get();
+  const bool dict = PyDict_CheckExact(shadow);
+  if (!dict && !PyList_CheckExact(shadow) && !PyAnySet_CheckExact(shadow)) return nullptr;
+  PyRef items = PyRef::Steal(dict ? PyDict_Items(shadow) : PySequence_List(shadow));
+  for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); i++) {
+    Var item = FromShadow(PyList_GET_ITEM(items.get(), i));
+    if (item == nullptr) return nullptr;
+    std::vector<Var> parts = dict ? item->items : std::vector<Var>{item};
+    for (Var part : parts) {
+      if (Look(part)->kind == VariableKind::kScalar && !Specialize(part)) return nullptr;
+      if (TryConst(part) == nullptr) return nullptr;
+    }
+    PyList_SetItem(items.get(), i, Py_NewRef(ConstValue(dict ? NewTuple(parts) : item)));
+  }
+  PyRef made =
+      items ? PyRef::Steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(v->type), items.get())) : PyRef();
+  if (!made) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  keep_alive_.push_back(made);
+  return made.get();
 }
 
 // The real function on constants; with `symbolic`, numbers and text that later calls may change stay
@@ -520,7 +583,8 @@ Var Trace::CallPure(PyObject* function, const std::vector<Var>& args, PyObject* 
   for (Var a : args) {
     a = Look(a);
     PyObject* value = symbolic && a->kind == VariableKind::kScalar ? a->value.get() : TryConst(a);
-    if (value == nullptr) value = ConstValue(a);
+    if (value == nullptr && IsContainer(a) && a->type == BaseContainer(a->type)) value = ConcreteContainer(a);
+    if (value == nullptr && failure_ == Failure::kNone) value = ConstValue(a);
     if (value == nullptr) return nullptr;
     values.push_back(value);
     operands.push_back(SourceOf(a));

@@ -37,6 +37,9 @@ class TracedEntry : public CacheEntry {
     miss.compilation = record_->id;
     return miss;
   }
+  void ChangedSizes(const FrameView& frame, std::vector<std::string>* out) override {
+    guards_->ChangedSizes(frame, out);
+  }
   PyCodeObject* replacement() const override { return reinterpret_cast<PyCodeObject*>(code_.get()); }
   PyObject* Report() const override { return record_->ToDict(); }
 
@@ -52,16 +55,6 @@ PyTime_t Now() {
   return PyTime_PerfCounterRaw(&now) == 0 ? now : 0;
 }
 
-bool BoolOption(const CompileOptions& options, const char* name) {
-  if (options.config == nullptr) return false;
-  PyRef value = PyRef::Steal(PyObject_GetAttrString(options.config, name));
-  if (!value) {
-    PyErr_Clear();
-    return false;
-  }
-  return value.get() == Py_True;
-}
-
 Backend BackendOption(const CompileOptions& options) {
   PyRef value =
       options.config != nullptr ? PyRef::Steal(PyObject_GetAttrString(options.config, "backend")) : PyRef();
@@ -73,6 +66,34 @@ Backend BackendOption(const CompileOptions& options) {
     if (strcmp(text, "wasm") == 0) return Backend::kWasm;
   }
   return Backend::kAuto;
+}
+
+// Sizes are free from the start (dynamic=True), once they have changed (None) or never (False). A backend of
+// the user's is made for the inputs that it is shown.
+SizePolicy SizesOf(const CompileOptions& options, const FrameView& frame, const EntryList& earlier) {
+  SizePolicy policy;
+  if (options.config == nullptr) return policy;
+  PyRef dynamic = PyRef::Steal(PyObject_GetAttrString(options.config, "dynamic"));
+  PyRef backend = PyRef::Steal(PyObject_GetAttrString(options.config, "backend"));
+  PyErr_Clear();
+  bool own = !backend || backend.get() == Py_None ||
+             (PyUnicode_Check(backend.get()) && BackendOption(options) != Backend::kWebGpu);
+  if (!own || !dynamic || dynamic.get() == Py_False) return policy;
+  policy.dynamic = dynamic.get() == Py_True;
+  std::vector<std::string> changed;
+  for (const auto& entry : earlier) entry->ChangedSizes(frame, &changed);
+  policy.free_sizes.insert(changed.begin(), changed.end());
+  return policy;
+}
+
+bool BoolOption(const CompileOptions& options, const char* name) {
+  if (options.config == nullptr) return false;
+  PyRef value = PyRef::Steal(PyObject_GetAttrString(options.config, name));
+  if (!value) {
+    PyErr_Clear();
+    return false;
+  }
+  return value.get() == Py_True;
 }
 
 // Aliasing premises that hold for the whole trace: what was written is no other object that was reached
@@ -163,6 +184,23 @@ int Trace::UndroppableGenerator() {
   return -1;
 }
 
+int Trace::LastResumableStep() const {
+  constexpr int kTries = 60;
+  const int last = static_cast<int>(root_pcs_.size()) - 2;
+  for (int step = last; step >= 0 && step > last - kTries; step--) {
+    const size_t at = static_cast<size_t>(step);
+    const Instruction& i = root_.parts->image.instructions[static_cast<size_t>(root_pcs_[at])];
+    // Not in the prologue of a resume function: it would come back here.
+    if (ResumeOrigin(root_.code) != nullptr && ResumeOriginIndex(root_.code, root_pcs_[at]) < 0) break;
+    std::vector<ResumeItem> items;
+    bool goes_on = !IsUnconditional(i.op) && i.op != Opcode::SEND &&
+                   ResumeStackItems(root_.code, root_pcs_[at + 1], &items);
+    PyErr_Clear();
+    if (goes_on) return step;
+  }
+  return -1;
+}
+
 RunResult Trace::RunRoot() {
   PyCodeObject* code = frame_.code;
   root_.code = code;
@@ -230,9 +268,10 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
   };
   int break_at = -1;
   BreakReason reason;
+  const SizePolicy sizes = SizesOf(options, frame, earlier);
   Trace* previous = current_trace;
   for (int attempt = 0; attempt < kMaxAttempts; attempt++) {
-    Trace trace(frame, break_at, false);
+    Trace trace(frame, break_at, sizes);
     current_trace = &trace;
     RunResult result = trace.RunRoot();
     end_of(&record->times.trace);
@@ -294,24 +333,30 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       }
       current_trace = previous;
       PyErr_Clear();
+      if (step < 0 && trace.reached_break()) step = trace.LastResumableStep();
       if (step < 0 || (break_at >= 0 && step >= break_at) || (break_at < 0 && step > trace.root_step()))
         return skip(why);
       if (fullgraph) {
         RaiseUnsupported(why);
         return CompileOutcome::kError;
       }
-      why.leaves_by_exception = why.reason.find("exception") != std::string::npos;
+      why.leaves_by_exception =
+          why.kind == BreakKind::kCannotRebuild && why.reason.find("exception") != std::string::npos;
       reason = why;
       break_at = step;
       continue;
     }
     AddAliasGuards(trace);
+    trace.GuardUnlooked();
+    if (!emitter.array_outputs().empty()) trace.PinSizes();  // their memory is made before the graph runs
+    std::shared_ptr<SizePremises> size_premises = trace.TakeSizePremises();
     Graph graph = trace.graph();
     PyRef graph_object;
     if (emitter.needs_graph()) {
       graph.set_outputs(emitter.outputs());
       graph_object =
-          PyRef::Steal(MakeGraphObject(std::move(graph), BackendOption(options), emitter.array_outputs()));
+          PyRef::Steal(MakeGraphObject(std::move(graph), BackendOption(options), emitter.array_outputs(),
+                                       size_premises != nullptr));
       if (!graph_object) {
         PyErr_Clear();
         current_trace = previous;
@@ -361,8 +406,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     if (!ApplyPolicy(*record)) return CompileOutcome::kError;
     record->rewritten = code;
     record->roles = emitter.roles();
-    auto guards =
-        std::make_shared<GuardProgram>(trace.sources(), trace.GuardsOutsideOfModels(), trace.objects());
+    auto guards = std::make_shared<GuardProgram>(trace.sources(), trace.GuardsOutsideOfModels(),
+                                                 trace.objects(), std::move(size_premises));
     record->guards = guards;
     AddRecord(record);
     PyErr_Clear();

@@ -121,6 +121,8 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
     v->items = {args.empty() ? nullptr : args[0]};
     return v;
   } else {
+    Var callable = MakeCallable(type_var, args, kwnames);
+    if (callable != nullptr || failure_ != Failure::kNone) return callable;
     return Break(std::string("an object of type ") + type->tp_name + " is made");
   }
   if (made == nullptr) return nullptr;

@@ -371,8 +371,15 @@ void Emitter::EmitSourceBody(const Source& s) {
       Emit(snapshot);
       break;
     }
-    case SourceKind::kKeyAt:
-    case SourceKind::kSize: TB_CHECK(false); break;
+    case SourceKind::kSize: {
+      static PyObject* size = PyObject_GetAttrString(reinterpret_cast<PyObject*>(TensorType), "size");
+      CallConst(size);
+      operand(0);
+      LoadConst(PyRef::Steal(PyLong_FromLong(s.detail)).get());
+      Op(Opcode::CALL, 2);
+      break;
+    }
+    case SourceKind::kKeyAt: TB_CHECK(false); break;
   }
 }
 

@@ -13,6 +13,7 @@
 // broken instruction, resume.
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "assemble/code_builder.h"
@@ -123,7 +124,8 @@ class Emitter {
   std::vector<PyRef> keep_;
   PyObject* placeholder_;
   bool needs_graph_ = false;
-  bool null_on_top_ = false;  // the broken instruction leaves NULL on the stack
+  std::map<int32_t, bool> handler_binds_;  // locals that the clean-up of a handler has bound or deleted
+  bool null_on_top_ = false;               // the broken instruction leaves NULL on the stack
   int retry_step_ = -1;
   std::string why_;
   std::vector<PyRef> resume_codes_;

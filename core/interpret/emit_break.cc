@@ -8,6 +8,11 @@
 
 namespace thirdbook {
 
+static PyObject* CurrentException() {
+  static PyObject* exception = PySys_GetObject("exception");
+  return exception;
+}
+
 bool Emitter::EmitReturn() {
   code_.SetRole(Role::kReturn);
   if (!Emit(t_.result()) || !FillPending()) return false;
@@ -60,18 +65,21 @@ bool Emitter::EmitBreak() {
   for (int32_t slot = 0; slot < argument_slots_; slot++) {
     if (root_.locals[static_cast<size_t>(slot)] == nullptr) Op(Opcode::DELETE_FAST, slot);
   }
-  // The stack.
+  // The stack, and with it the exceptions being handled.
+  size_t handler = 0;
   for (size_t k = 0; k < root_.stack.size(); k++) {
     ResumeItem item = k < items.size() ? items[k] : ResumeItem::kValue;
     if (item == ResumeItem::kPrevious) continue;
-    if (item == ResumeItem::kBareHandler)
-      return Fail(-1, "the break lies after the end of an exception handler");
-    if (item == ResumeItem::kCurrent) {
-      if (!Emit(root_.stack[k]) || !FillPending()) return false;
+    bool handled = item == ResumeItem::kBareHandler || item == ResumeItem::kCurrent;
+    if (item == ResumeItem::kBareHandler && handler >= root_.handled.size())
+      return Fail(-1, "internal: an exception handler without its exception");
+    Var value = item == ResumeItem::kBareHandler ? root_.handled[handler] : root_.stack[k];
+    if (!Emit(value) || !FillPending()) return false;
+    if (handled) {
       Op(Opcode::PUSH_EXC_INFO);
-      continue;
+      if (item == ResumeItem::kBareHandler) Op(Opcode::POP_TOP);
+      handler++;
     }
-    if (!Emit(root_.stack[k]) || !FillPending()) return false;
   }
   // Code that looks at its frame's locals must not see ours, and what dies at the instruction must not live
   // on in them.
@@ -152,6 +160,8 @@ bool Emitter::EmitHandler(int32_t handler, int32_t depth) {
     uint16_t flags = OpcodeFlags(i.op);
     code_.SetPosition(i.position);
     Op(i.op, (flags & (opcode_flag::kLocal | opcode_flag::kCell)) != 0 ? MapSlot(i, i.arg) : i.arg);
+    if (i.op == Opcode::STORE_FAST || i.op == Opcode::DELETE_FAST)
+      handler_binds_[i.arg] = i.op == Opcode::STORE_FAST;
     if (i.op == Opcode::RERAISE) break;
     if (IsUnconditional(i.op) || at - handler > 40)
       return Fail(-1, "an exception handler of an unusual shape");
@@ -196,7 +206,13 @@ bool Emitter::EmitContinuation(int32_t target, int32_t depth) {
     switch (items[static_cast<size_t>(k)]) {
       case ResumeItem::kPrevious: Op(Opcode::POP_EXCEPT); break;
       case ResumeItem::kLasti: Op(Opcode::POP_TOP); break;
-      case ResumeItem::kBareHandler: return Fail(-1, "the break lies after the end of an exception handler");
+      case ResumeItem::kBareHandler:  // its exception is where sys.exception() finds it
+        temps[static_cast<size_t>(k)] = NewTemp();
+        CallConst(CurrentException());
+        Op(Opcode::CALL, 0);
+        Op(Opcode::STORE_FAST, temps[static_cast<size_t>(k)]);
+        Op(Opcode::POP_EXCEPT);
+        break;
       default:
         if (point.stack_is_null[static_cast<size_t>(k)]) {
           Op(Opcode::POP_TOP);
@@ -211,6 +227,8 @@ bool Emitter::EmitContinuation(int32_t target, int32_t depth) {
     bool cell = (root_.parts->local_kinds[static_cast<size_t>(slot)] & kLocalCell) != 0;
     bool bound = root_.locals[static_cast<size_t>(slot)] != nullptr;
     if (broken.op == Opcode::DELETE_FAST && broken.arg == slot) bound = false;
+    auto changed = handler_binds_.find(slot);
+    if (changed != handler_binds_.end()) bound = changed->second;
     bound = bound || StoresLocal(broken, slot);
     if (!cell && bound) point.bound_locals.push_back(slot);
     if (cell && !bound) return Fail(-1, "a break before the cells of the frame are made");

@@ -138,8 +138,10 @@ bool Emitter::Build(Var v) {
     ok = Emit(v->items[0]) && Emit(v->items[1]);
     Op(Opcode::CALL, 2);
     if (ok) StoreSlot(v);
-  } else if (v->generator != nullptr || (v->value && PyIter_Check(v->value.get()))) {
+  } else if (v->generator != nullptr || v->construct_callable != nullptr ||
+             (v->value && PyIter_Check(v->value.get()))) {
     ok = BuildIterator(v);
+    if (ok && !v->attributes.empty()) pending_fills_.push_back(v);
   } else if (PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0) {
     ok = BuildException(v);
   } else if (!v->value && v->type != &PyTraceBack_Type) {
@@ -149,6 +151,33 @@ bool Emitter::Build(Var v) {
   }
   v->emitting--;
   return ok;
+}
+
+// A set that is filled in its own order may get another one, where elements collide in its table. Brings
+// `items` into an order that gives the set's; false when none is found.
+static bool OrderForSet(PyObject* set, PyObject* items) {
+  PyRef wanted = PyRef::Steal(PySequence_List(set));
+  auto gives = [&] {
+    PyRef filled = PyRef::Steal(PySet_New(items));
+    PyRef order = filled ? PyRef::Steal(PySequence_List(filled.get())) : PyRef();
+    bool same = order && PyList_GET_SIZE(order.get()) == PyList_GET_SIZE(wanted.get());
+    for (Py_ssize_t i = 0; same && i < PyList_GET_SIZE(order.get()); i++)
+      same = PyList_GET_ITEM(order.get(), i) == PyList_GET_ITEM(wanted.get(), i);
+    PyErr_Clear();
+    return same;
+  };
+  if (!wanted || gives()) return static_cast<bool>(wanted);
+  const Py_ssize_t n = PyList_GET_SIZE(items);
+  if (n > 40) return false;
+  PyObject** item = reinterpret_cast<PyListObject*>(items)->ob_item;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    for (Py_ssize_t k = i + 1; k < n; k++) {
+      std::swap(item[i], item[k]);
+      if (gives()) return true;
+      std::swap(item[i], item[k]);
+    }
+  }
+  return false;
 }
 
 bool Emitter::BuildContainer(Var v) {
@@ -162,16 +191,11 @@ bool Emitter::BuildContainer(Var v) {
     return Fail(v, "a container that cannot be listed");
   }
   Py_ssize_t n = PyList_GET_SIZE(items.get());
-  if (PyAnySet_Check(shadow)) {  // made of its elements in their order: are they in that order then?
-    PyRef again = PyRef::Steal(PySet_New(items.get()));
-    PyRef order = again ? PyRef::Steal(PySequence_List(again.get())) : PyRef();
-    PyErr_Clear();
+  if (PyAnySet_Check(shadow)) {
     bool addresses = false;  // new objects: their order is not known in any case
     for (Py_ssize_t i = 0; i < n; i++) addresses = addresses || IsProxy(PyList_GET_ITEM(items.get(), i));
-    for (Py_ssize_t i = 0; i < n && !addresses; i++) {
-      if (!order || PyList_GET_ITEM(order.get(), i) != PyList_GET_ITEM(items.get(), i))
-        return Fail(v, "a set whose order depends on how it was made outlives the traced code");
-    }
+    if (!OrderForSet(shadow, items.get()) && !addresses)
+      return Fail(v, "a set whose order depends on how it was made outlives the traced code");
   }
   bool simple = exact && n < 1000;
   for (Py_ssize_t i = 0; i < n && simple; i++) {
@@ -293,6 +317,7 @@ bool Emitter::FillContainer(Var v) {
     return true;
   }
   PyRef items = PyRef::Steal(PySequence_List(shadow));
+  if (PyAnySet_Check(shadow)) OrderForSet(shadow, items.get());
   Py_ssize_t n = PyList_GET_SIZE(items.get());
   if (n == 0) return true;
   const char* method = PyAnySet_Check(shadow) ? "update" : "extend";
@@ -473,11 +498,10 @@ bool Emitter::BuildIterator(Var v) {
   }
   Op(Opcode::CALL, static_cast<int32_t>(PyTuple_GET_SIZE(args)));
   StoreSlot(v);
-  bool exhausted = PyTuple_GET_SIZE(args) == 1 && PyList_CheckExact(PyTuple_GET_ITEM(args, 0)) &&
-                   PyList_GET_SIZE(PyTuple_GET_ITEM(args, 0)) == 0;
-  exhausted = exhausted || (PyTuple_GET_SIZE(args) == 1 && PyTuple_CheckExact(PyTuple_GET_ITEM(args, 0)) &&
-                            PyTuple_GET_SIZE(PyTuple_GET_ITEM(args, 0)) == 0);
-  if (exhausted) {  // and remembers it
+  PyObject* over = PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : nullptr;
+  bool nothing = over != nullptr && ((PyList_CheckExact(over) && PyList_GET_SIZE(over) == 0) ||
+                                     (PyTuple_CheckExact(over) && PyTuple_GET_SIZE(over) == 0));
+  if (nothing && PyTuple_GET_SIZE(reduced.get()) == 2) {  // exhausted, and remembers it
     CallConst(PyDict_GetItemString(PyEval_GetBuiltins(), "next"));
     Op(Opcode::LOAD_FAST, v->emitted_slot);
     LoadConst(Py_None);
@@ -519,8 +543,10 @@ bool Emitter::BuildException(Var v) {
 
 bool Emitter::BuildTensor(Var v) {
   TensorBase* base = v->tensor->base;
-  const TensorMeta& made = base->form.library != nullptr ? base->made : base->meta;
+  const bool foreign = base->form.library != nullptr;
+  const TensorMeta& made = foreign ? base->made : base->meta;
   auto whole = [&] {
+    if (!foreign) return t_.IsWhole(v);
     return v->tensor->meta.sizes == made.sizes && v->tensor->meta.strides == made.strides &&
            v->tensor->meta.offset == made.offset;
   };
@@ -530,7 +556,7 @@ bool Emitter::BuildTensor(Var v) {
       if (output_bases_[i] == base) base_slot = output_slots_[i];
     }
     if (base_slot < 0) return Fail(v, "internal: a tensor that is no output of the graph");
-    if (whole() && (!base->taken || base->form.scalar)) {
+    if ((!base->taken || base->form.scalar) && whole()) {
       base->taken = true;
       v->emitted_slot = base_slot;
       Op(Opcode::LOAD_FAST, base_slot);
@@ -550,16 +576,24 @@ bool Emitter::BuildTensor(Var v) {
   } else if (!Emit(base->input)) {
     return false;
   }
-  for (const Sizes* values : {&v->tensor->meta.sizes, &v->tensor->meta.strides}) {
-    PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(values->size())));
-    for (size_t i = 0; i < values->size(); i++)
-      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong((*values)[i]));
-    keep_.push_back(tuple);
-    LoadConst(tuple.get());
+  std::vector<Var> parts = t_.LayoutOf(v);
+  const size_t rank = v->tensor->meta.sizes.size();
+  for (size_t first : {size_t{0}, rank}) {
+    Var tuple = t_.NewTuple(
+        {parts.begin() + static_cast<long>(first), parts.begin() + static_cast<long>(first + rank)});
+    PyObject* constant = t_.TryConst(tuple);
+    if (constant != nullptr) {
+      LoadConst(constant);
+      continue;
+    }
+    for (Var part : tuple->items) {
+      if (part->kind == VariableKind::kScalar) CountSource(part->source);
+      if (!Emit(part)) return false;
+    }
+    Op(Opcode::BUILD_TUPLE, static_cast<int32_t>(rank));
   }
-  PyRef offset = PyRef::Steal(PyLong_FromLongLong(v->tensor->meta.offset));
-  keep_.push_back(offset);
-  LoadConst(offset.get());
+  if (parts.back()->kind == VariableKind::kScalar) CountSource(parts.back()->source);
+  if (!Emit(parts.back())) return false;
   Op(Opcode::CALL, 4);
   StoreSlot(v);
   return true;

@@ -12,6 +12,8 @@ namespace thirdbook {
 
 namespace {
 
+constexpr size_t kMostSizes = 1024;  // sets of sizes whose fit is remembered
+
 // Equal as constants: same types all the way down, floats bit for bit.
 bool SameConstant(PyObject* a, PyObject* b) {
   if (a == b) return true;
@@ -70,8 +72,12 @@ PyObject* Number(int code, PyObject* a, PyObject* b) {
 
 }  // namespace
 
-GuardProgram::GuardProgram(SourceTable sources, std::vector<Guard> guards, std::vector<PyRef> objects)
-    : sources_(std::move(sources)), guards_(std::move(guards)), objects_(std::move(objects)) {
+GuardProgram::GuardProgram(SourceTable sources, std::vector<Guard> guards, std::vector<PyRef> objects,
+                           std::shared_ptr<SizePremises> sizes)
+    : sources_(std::move(sources)),
+      guards_(std::move(guards)),
+      objects_(std::move(objects)),
+      sizes_(std::move(sizes)) {
   for (PyRef& o : objects_) {
     bool dies = PyFunction_Check(o.get()) ||
                 (PyType_Check(o.get()) &&
@@ -203,14 +209,105 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
       }
       return PyObject_Vectorcall(object(s.object), args.data(), args.size(), nullptr);
     }
+    case SourceKind::kSize: {
+      if (!IsTensor(a)) return nullptr;
+      const Sizes& sizes = AsTensor(a).sizes();
+      const size_t d = static_cast<size_t>(s.detail);
+      return d < sizes.size() ? PyLong_FromLongLong(sizes[d]) : nullptr;
+    }
     case SourceKind::kGraphTensor:
-    case SourceKind::kKeyAt:
-    case SourceKind::kSize: return nullptr;
+    case SourceKind::kKeyAt: return nullptr;
   }
   return nullptr;
 }
 
+// The int that a source gives; false when it gives none.
+bool GuardProgram::IntOf(SourceId source, int64_t* out) {
+  PyObject* value = Evaluate(source);
+  if (value == nullptr || !PyLong_CheckExact(value)) return false;
+  *out = PyLong_AsLongLong(value);
+  return PyErr_Occurred() == nullptr || (PyErr_Clear(), false);
+}
+
+bool GuardProgram::SizesHold() {
+  SizePremises& p = *sizes_;
+  std::string key;
+  for (SourceId symbol : p.symbols) {
+    int64_t size;
+    if (!IntOf(symbol, &size)) return false;
+    key.append(reinterpret_cast<const char*>(&size), sizeof size);
+  }
+  if (key == p.last) return true;
+  auto it = p.known.find(key);
+  if (it == p.known.end()) {
+    if (p.known.size() >= kMostSizes) p.known.clear();
+    it = p.known.emplace(key, SizesFit(p)).first;
+  }
+  if (it->second) p.last = std::move(key);
+  return it->second;
+}
+
+// Infers the graph for the sizes at hand and looks at every premise.
+bool GuardProgram::SizesFit(const SizePremises& p) {
+  std::vector<ResizedInput> inputs;
+  for (const SizePremises::Input& input : p.inputs) {
+    ResizedInput now{input.meta, 0};
+    for (size_t d = 0; d < input.sizes.size(); d++) {
+      if (input.sizes[d].defined() && !IntOf(input.sizes[d], &now.meta.sizes[d])) return false;
+    }
+    if (!input.sizes.empty()) now.meta.strides = ContiguousStrides(now.meta.sizes);
+    if (input.number.defined()) IntOf(input.number, &now.number);
+    inputs.push_back(std::move(now));
+  }
+  NodeMetas metas;
+  if (!InferResized(p.graph, inputs, &metas).ok()) return false;
+  auto meta = [&](ValueRef v) -> const TensorMeta& {
+    return metas[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)];
+  };
+  for (const Node& node : p.graph.nodes()) {
+    if (Info(node.op).op_class != OpClass::kMaybeView) continue;
+    const ValueRef from = node.operands[0];
+    if (AliasesOperand(node.op, meta(from), AttrsFor(node, inputs)) !=
+        AliasesOperand(node.op, p.graph.meta(from), node.attrs))
+      return false;
+  }
+  for (const SizePremise& premise : p.premises) {
+    int64_t expected;
+    if (!IntOf(premise.expected, &expected) || MetaPart(meta(premise.value), premise.part) != expected)
+      return false;
+  }
+  for (const auto& [a, b] : p.same) {
+    if (meta(a).sizes != meta(b).sizes || meta(a).strides != meta(b).strides ||
+        meta(a).offset != meta(b).offset)
+      return false;
+  }
+  return true;
+}
+
+// Whether a tensor's sizes and strides are those of the guard, where free sizes are 2 or more in a contiguous
+// tensor.
+static bool LayoutHolds(const Guard& g, const TensorMeta& meta) {
+  bool any_free = false;
+  if (meta.sizes.size() != g.meta.sizes.size()) return false;
+  for (size_t d = 0; d < meta.sizes.size(); d++) {
+    if (g.dynamic[d]) {
+      any_free = true;
+      if (meta.sizes[d] < 2) return false;
+    } else if (meta.sizes[d] != g.meta.sizes[d]) {
+      return false;
+    }
+  }
+  if (!any_free) return meta.strides == g.meta.strides;
+  int64_t stride = 1;
+  for (size_t d = meta.sizes.size(); d-- > 0;) {
+    if (meta.strides[d] != stride) return false;
+    stride *= meta.sizes[d] > 1 ? meta.sizes[d] : 1;
+  }
+  return true;
+}
+
 bool GuardProgram::Holds(Guard& g) {
+  if (g.kind == GuardKind::kSizes) return SizesHold();
   if (g.kind == GuardKind::kTypeLookup) {
     PyTypeObject* type = reinterpret_cast<PyTypeObject*>(object(g.object));
     if (!PyType_Check(reinterpret_cast<PyObject*>(type))) return false;
@@ -234,7 +331,11 @@ bool GuardProgram::Holds(Guard& g) {
     case GuardKind::kTruth: return v == (g.detail != 0 ? Py_True : Py_False);
     case GuardKind::kTensor: {
       if (reinterpret_cast<PyObject*>(Py_TYPE(v)) != object(g.object)) return false;
-      return MatchesArray(v, g.meta, g.array_flags);
+      if (!IsTensor(v)) return MatchesArray(v, g.meta, g.array_flags);
+      const TensorMeta& meta = AsTensor(v).meta();
+      return meta.dtype == g.meta.dtype && LayoutHolds(g, meta) && meta.offset == g.meta.offset &&
+             meta.device == g.meta.device &&
+             reinterpret_cast<TensorObject*>(v)->requires_grad == ((g.array_flags & kRequiresGrad) != 0);
     }
     case GuardKind::kKeys:
     case GuardKind::kSetContents: {
@@ -266,6 +367,7 @@ bool GuardProgram::Holds(Guard& g) {
       Py_DECREF(dict);
       return found == 0;
     }
+    case GuardKind::kExists: return true;
     case GuardKind::kEmptyCell: return PyCell_Check(v) && PyCell_GET(v) == nullptr;
     case GuardKind::kSame:
     case GuardKind::kDistinct:
@@ -281,6 +383,27 @@ bool GuardProgram::Holds(Guard& g) {
   }
 }
 
+// The dimensions of tensors whose size is not what it was in this entry, or is free in it.
+void GuardProgram::ChangedSizes(const FrameView& frame, std::vector<std::string>* out) {
+  frame_ = &frame;
+  for (Guard& g : guards_) {
+    bool size_of = g.source.defined() && sources_.at(g.source).kind == SourceKind::kSize;
+    if (g.kind == GuardKind::kTensor) {
+      PyObject* v = Evaluate(g.source);
+      if (v == nullptr || !IsTensor(v) || AsTensor(v).meta().rank() != g.meta.rank()) break;
+      const Sizes& sizes = AsTensor(v).sizes();
+      for (size_t d = 0; d < sizes.size(); d++) {
+        if (g.dynamic[d] || sizes[d] != g.meta.sizes[d])
+          out->push_back(sources_.Print(g.source) + "." + std::to_string(d));
+      }
+    } else if (!size_of && !Holds(g)) {
+      break;
+    }
+  }
+  for (int32_t id : touched_) Py_CLEAR(values_[static_cast<size_t>(id)]);
+  touched_.clear();
+}
+
 int GuardProgram::FirstFailure(const FrameView& frame) {
   frame_ = &frame;
   int failed = -1;
@@ -293,15 +416,17 @@ int GuardProgram::FirstFailure(const FrameView& frame) {
   return failed;
 }
 
-static std::string MetaText(const TensorMeta& m) {
+static std::string MetaText(const TensorMeta& m, const std::vector<bool>& any_size = {}) {
   std::string text = std::string(DTypeName(m.dtype)) + "[";
-  for (size_t i = 0; i < m.sizes.size(); i++) text += (i != 0 ? ", " : "") + std::to_string(m.sizes[i]);
+  for (size_t i = 0; i < m.sizes.size(); i++)
+    text += (i != 0 ? ", " : "") + (i < any_size.size() && any_size[i] ? "*" : std::to_string(m.sizes[i]));
   return text + "]";
 }
 
 std::string GuardProgram::Text(const Guard& g) const {
   std::string text;
   if (g.kind == GuardKind::kTypeLookup) return g.text;
+  if (g.kind == GuardKind::kSizes) return "the graph holds for the free sizes";
   if (g.kind == GuardKind::kGlobalState) return "gradients and the default dtype as they were";
   text = sources_.Print(g.source);
   switch (g.kind) {
@@ -310,12 +435,13 @@ std::string GuardProgram::Text(const Guard& g) const {
     case GuardKind::kConstant: return text + " " + g.text;
     case GuardKind::kTruth: return (g.detail != 0 ? "" : "not ") + std::string("(") + text + ")";
     case GuardKind::kTensor: {
-      text += ": " + MetaText(g.meta);
+      text += ": " + MetaText(g.meta, g.dynamic);
       if (!g.meta.IsContiguous()) text += " strided";
       return text;
     }
     case GuardKind::kKeys: return "keys of " + text + ": " + g.text;
     case GuardKind::kHasNoAttribute: return text + " has " + g.text;
+    case GuardKind::kExists: return text + " is there";
     case GuardKind::kSame: return text + " is " + sources_.Print(g.other);
     case GuardKind::kDistinct: return text + " is not " + sources_.Print(g.other);
     case GuardKind::kStorage: return text + " shares no memory with " + sources_.Print(g.other);
@@ -332,7 +458,7 @@ std::string GuardProgram::Wanted(const Guard& g) const {
     case GuardKind::kIdentity: return g.text;
     case GuardKind::kConstant: return g.text.starts_with("== ") ? g.text.substr(3) : g.text;
     case GuardKind::kTruth: return g.detail != 0 ? "True" : "False";
-    case GuardKind::kTensor: return MetaText(g.meta);
+    case GuardKind::kTensor: return MetaText(g.meta, g.dynamic);
     default: return "";
   }
 }

@@ -159,7 +159,13 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
       Pop();  // NULL
       Var callable = Pop();
       std::vector<Var> args;
-      if (!t_.Iterate(positional, &args)) return Step::kFailed;
+      if (!t_.Iterate(positional, &args)) {
+        if (t_.RaisedMatches(PyExc_TypeError)) {
+          t_.ClearFailure();
+          t_.Break("* of something that cannot be iterated over", BreakKind::kPythonRaises);
+        }
+        return Step::kFailed;
+      }
       PyRef names;
       if (kwargs->kind != VariableKind::kNull) {
         kwargs = t_.Look(kwargs);
@@ -174,7 +180,7 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
         PyRef holder = kwargs->shadow;
         while (PyDict_Next(holder.get(), &position, &key, &value) != 0) {
           if (!PyUnicode_CheckExact(key)) {
-            t_.Break("** of a dict with keys that are no text", BreakKind::kPythonRaises);
+            t_.RaiseNew(PyExc_TypeError, "keywords must be strings");
             return Step::kFailed;
           }
           Var v = t_.FromShadow(value);
@@ -358,11 +364,8 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
     case Opcode::LIST_EXTEND: {
       std::vector<Var> items;
       Var iterable = Pop();
-      if (!t_.Iterate(iterable, &items)) {
-        if (t_.RaisedMatches(PyExc_TypeError))
-          t_.ClearFailure(), t_.Break("* of something that is not iterable", BreakKind::kPythonRaises);
-        return Step::kFailed;
-      }
+      if (!t_.Iterate(iterable, &items))
+        return NotIterable(iterable, "Value after * must be an iterable, not ", "");
       for (Var v : items) {
         if (!AddToList(Peek(arg), v)) return failed();
       }
@@ -411,10 +414,19 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
           items.push_back(v);
         }
       } else if (!t_.Iterate(sequence, &items)) {
-        return NotUnpackable();
+        return NotIterable(sequence, "cannot unpack non-iterable ", " object");
       }
-      if (static_cast<int32_t>(items.size()) != arg) {
-        t_.Break("the number of values to unpack is not the number of targets", BreakKind::kPythonRaises);
+      const int32_t got = static_cast<int32_t>(items.size());
+      if (got != arg) {
+        bool counted = !endless && (looked->type == &PyTuple_Type || looked->type == &PyList_Type ||
+                                    looked->type == &PyDict_Type);
+        if (got < arg) {
+          t_.RaiseNew(PyExc_ValueError, "not enough values to unpack (expected " + std::to_string(arg) +
+                                            ", got " + std::to_string(got) + ")");
+        } else {
+          t_.RaiseNew(PyExc_ValueError, "too many values to unpack (expected " + std::to_string(arg) +
+                                            (counted ? ", got " + std::to_string(got) : "") + ")");
+        }
         return Step::kFailed;
       }
       for (size_t k = items.size(); k-- > 0;) Push(items[k]);
@@ -455,10 +467,13 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
 }
 
 // CPython words the TypeError in its own way here.
-Step Interpreter::NotUnpackable() {
-  if (t_.RaisedMatches(PyExc_TypeError)) {
-    t_.ClearFailure();
-    t_.Break("a value that is unpacked is not iterable", BreakKind::kPythonRaises);
+Step Interpreter::NotIterable(Var v, const char* before, const char* after) {
+  PyTypeObject* type = t_.TypeOf(v);
+  bool iterable = type->tp_iter != nullptr ||
+                  (type->tp_as_sequence != nullptr && type->tp_as_sequence->sq_item != nullptr);
+  if (t_.RaisedMatches(PyExc_TypeError) && !iterable) {
+    t_.TakeRaised();
+    t_.RaiseNew(PyExc_TypeError, std::string(before) + type->tp_name + after);
   }
   return Step::kFailed;
 }
@@ -466,10 +481,12 @@ Step Interpreter::NotUnpackable() {
 Step Interpreter::UnpackExtended(int32_t arg) {
   int32_t before = arg & 255, after = arg >> 8;
   std::vector<Var> items;
-  if (!t_.Iterate(Pop(), &items)) return NotUnpackable();
+  Var iterable = Pop();
+  if (!t_.Iterate(iterable, &items)) return NotIterable(iterable, "cannot unpack non-iterable ", " object");
   int32_t n = static_cast<int32_t>(items.size());
   if (n < before + after) {
-    t_.Break("there are fewer values to unpack than targets", BreakKind::kPythonRaises);
+    t_.RaiseNew(PyExc_ValueError, "not enough values to unpack (expected at least " +
+                                      std::to_string(before + after) + ", got " + std::to_string(n) + ")");
     return Step::kFailed;
   }
   for (int32_t k = n - 1; k >= n - after; k--) Push(items[static_cast<size_t>(k)]);

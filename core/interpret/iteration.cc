@@ -237,7 +237,7 @@ Var Trace::Length(Var v) {
   if (v->kind == VariableKind::kTensor) {
     if (v->tensor->meta.sizes.empty() && IsForeign(v)) return Break("len() of a 0-d array");
     if (v->tensor->meta.sizes.empty()) return RaiseNew(PyExc_TypeError, "len() of a 0-d tensor");
-    return Const(PyRef::Steal(PyLong_FromLongLong(v->tensor->meta.sizes[0])).get());
+    return SizeAt(v, 0);
   }
   static PyObject* name = PyUnicode_InternFromString("__len__");
   if (v->dict_of != nullptr) return DictOfMethod(v, "__len__", {v}, nullptr);
@@ -325,6 +325,7 @@ Var Trace::GetIter(Var object) {
   if (v->kind == VariableKind::kTensor) {
     if (v->tensor->meta.sizes.empty() && IsForeign(v)) return Break("iteration over a 0-d array");
     if (v->tensor->meta.sizes.empty()) return RaiseNew(PyExc_TypeError, "iteration over a 0-d tensor");
+    if (ConstValue(SizeAt(v, 0)) == nullptr) return nullptr;
     PyRef list = PyRef::Steal(PyList_New(0));
     for (int64_t i = 0; i < v->tensor->meta.sizes[0]; i++) {
       Var item = TensorGetItem(v, ConstSteal(PyLong_FromLongLong(i)));

@@ -321,6 +321,8 @@ Var Trace::UnaryOp(int code, Var v) {
     if (op == nullptr && code == kUnaryPositive) return v;
     return op == nullptr ? Break("a unary operator on a tensor") : TensorCall(op, {v}, nullptr);
   }
+  if (code == kUnaryInvert && v->type == &PyBool_Type)
+    return Break("~ of a bool, of which CPython warns each time");
   auto real = [&](PyObject* o) {
     return code == kUnaryNegative   ? PyNumber_Negative(o)
            : code == kUnaryPositive ? PyNumber_Positive(o)
@@ -451,6 +453,15 @@ Var Trace::Compare(int op, Var left, Var right) {
         a->value && b->value ? PyObject_RichCompare(a->value.get(), b->value.get(), op) : nullptr;
     return Scalar(&PyBool_Type, sources_.Intern(std::move(s)), value);
   }
+  if ((op == Py_EQ || op == Py_NE) && a->type == &PyMethod_Type && b->type == &PyMethod_Type) {
+    Var functions[2], selves[2];
+    MethodParts(a, &functions[0], &selves[0]);
+    MethodParts(b, &functions[1], &selves[1]);
+    Var same = IsSame(selves[0], selves[1]);
+    int truth = same != nullptr ? Truth(same) : -1;
+    if (truth < 0) return nullptr;
+    return truth == 0 ? Bool(op == Py_NE) : Compare(op, functions[0], functions[1]);
+  }
   // Special methods of user classes.
   auto python_method = [&](Var v, int which) -> Var {
     if (IsValue(v)) return nullptr;
@@ -489,8 +500,8 @@ Var Trace::Compare(int op, Var left, Var right) {
   if (!right_first && attempt_either(b, kSwapped[op], a)) return out;
   auto plain_identity = [](Var v) {
     return v->type->tp_richcompare == PyBaseObject_Type.tp_richcompare || v->type == &PyFunction_Type ||
-           v->type == &PyModule_Type || v->type == &PyCFunction_Type || v->type == &PyGen_Type ||
-           PyType_HasFeature(v->type, Py_TPFLAGS_TYPE_SUBCLASS) != 0 ||
+           v->type == &PyModule_Type || v->type == &PyCFunction_Type || v->type == &PyMethod_Type ||
+           v->type == &PyGen_Type || PyType_HasFeature(v->type, Py_TPFLAGS_TYPE_SUBCLASS) != 0 ||
            PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0;
   };
   auto user_compare = [&](Var v) {
@@ -632,6 +643,44 @@ Var Trace::Str(Var v) {
   return Repr(v);
 }
 
+// The text of a list, tuple or dict that holds numbers or texts of later calls: joined from its items' texts.
+// Null without failure: it holds none, or is of another kind, or large, or holds itself.
+Var Trace::ReprOfSymbolic(PyObject* shadow) {
+  constexpr Py_ssize_t kMost = 20;
+  const bool dict = PyDict_CheckExact(shadow);
+  if (!dict && !PyList_CheckExact(shadow) && !PyTuple_CheckExact(shadow)) return nullptr;
+  PyRef items = PyRef::Steal(dict ? PyDict_Items(shadow) : PySequence_List(shadow));
+  if (!items || PyList_GET_SIZE(items.get()) == 0 || PyList_GET_SIZE(items.get()) > kMost) return nullptr;
+  bool symbolic = false;
+  std::vector<Var> values;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); i++) {
+    PyObject* item = PyList_GET_ITEM(items.get(), i);
+    for (Py_ssize_t k = 0; k < (dict ? 2 : 1); k++) {
+      Var v = FromShadow(dict ? PyTuple_GET_ITEM(item, k) : item);
+      if (v == nullptr) return nullptr;
+      values.push_back(Look(v));
+      symbolic = symbolic || values.back()->kind == VariableKind::kScalar;
+      if (values.back()->kind != VariableKind::kScalar && values.back()->kind != VariableKind::kConst)
+        return nullptr;
+    }
+  }
+  if (!symbolic) return nullptr;
+  auto literal = [&](const char* text) { return ConstSteal(PyUnicode_FromString(text)); };
+  Var text = literal(dict ? "{" : PyList_CheckExact(shadow) ? "[" : "(");
+  for (size_t i = 0; i < values.size() && text != nullptr; i++) {
+    if (i > 0) text = BinaryOp(0, text, literal(dict && i % 2 == 1 ? ": " : ", "));
+    Var item = text != nullptr ? Repr(values[i]) : nullptr;
+    text = item != nullptr ? BinaryOp(0, text, item) : nullptr;
+  }
+  const bool one = PyTuple_CheckExact(shadow) && values.size() == 1;
+  return text != nullptr ? BinaryOp(0, text,
+                                    literal(dict                        ? "}"
+                                            : PyList_CheckExact(shadow) ? "]"
+                                            : one                       ? ",)"
+                                                                        : ")"))
+                         : nullptr;
+}
+
 Var Trace::Repr(Var v) {
   v = Look(v);
   static PyObject* repr_function = PyDict_GetItemString(PyEval_GetBuiltins(), "repr");
@@ -644,6 +693,15 @@ Var Trace::Repr(Var v) {
   if (PyType_IsSubtype(v->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0 &&
       v->kind == VariableKind::kNew)
     return ExceptionText(v, true);
+  if (strcmp(v->type->tp_name, "thirdbook.Size") == 0) {
+    std::vector<Var> items;
+    if (!Iterate(v, &items)) return nullptr;
+    PyRef list = PyRef::Steal(PyList_New(0));
+    for (Var item : items) PyList_Append(list.get(), PyRef::Steal(ElementShadow(item)).get());
+    Var text = Repr(NewContainer(&PyList_Type, list.release()));
+    if (text != nullptr) text = BinaryOp(0, ConstSteal(PyUnicode_FromString("torch.Size(")), text);
+    return text != nullptr ? BinaryOp(0, text, ConstSteal(PyUnicode_FromString(")"))) : nullptr;
+  }
   bool container = IsContainer(v) && v->type == BaseContainer(v->type);
   if (container || v->type == &PyTuple_Type) {
     // Text of the contents now: element by element through proxies (their numbers become constants).
@@ -657,6 +715,8 @@ Var Trace::Repr(Var v) {
       shadow = PyRef::Steal(ElementShadow(NewTuple(items)));
     }
     if (!shadow) return RaiseFromPython();
+    Var parts = ReprOfSymbolic(shadow.get());
+    if (parts != nullptr || failure_ != Failure::kNone) return parts;
     PyRef text = PyRef::Steal(PyObject_Repr(shadow.get()));
     if (!text || failure_ != Failure::kNone) return text ? nullptr : RaiseFromPython();
     return Const(text.get());
@@ -693,6 +753,43 @@ Var Trace::Format(Var v, Var spec) {
                     std::string("unsupported format string passed to ") + v->type->tp_name + ".__format__");
   }
   return Break(std::string("format() of a '") + v->type->tp_name + "'");
+}
+
+// separator.join(iterable): texts that later calls may change stay expressions.
+Var Trace::JoinText(Var separator, Var iterable) {
+  constexpr size_t kMostParts = 40;  // longer expressions cost more than compiling again
+  std::vector<Var> items;
+  Var over = Look(iterable);
+  if (!Iterate(over, &items)) {
+    if (over->type->tp_iter == nullptr && RaisedMatches(PyExc_TypeError)) {
+      TakeRaised();
+      return RaiseNew(PyExc_TypeError, "can only join an iterable");
+    }
+    return nullptr;
+  }
+  bool symbolic = separator->kind == VariableKind::kScalar;
+  for (size_t i = 0; i < items.size(); i++) {
+    items[i] = Look(items[i]);
+    if (PyType_IsSubtype(items[i]->type, &PyUnicode_Type) == 0)
+      return RaiseNew(PyExc_TypeError, "sequence item " + std::to_string(i) + ": expected str instance, " +
+                                           items[i]->type->tp_name + " found");
+    symbolic = symbolic || items[i]->kind == VariableKind::kScalar;
+  }
+  if (!symbolic || items.size() > kMostParts) {
+    PyObject* text = ConstValue(separator);
+    PyRef list = PyRef::Steal(PyList_New(0));
+    for (Var item : items) {
+      PyObject* value = text != nullptr ? ConstValue(item) : nullptr;
+      if (value == nullptr || PyList_Append(list.get(), value) != 0) return nullptr;
+    }
+    return text != nullptr ? ConstSteal(PyUnicode_Join(text, list.get())) : nullptr;
+  }
+  Var text = items.empty() ? ConstSteal(PyUnicode_FromString("")) : items[0];
+  for (size_t i = 1; i < items.size() && text != nullptr; i++) {
+    text = BinaryOp(0, text, separator);
+    if (text != nullptr) text = BinaryOp(0, text, items[i]);
+  }
+  return text;
 }
 
 // str(v), repr(v) or format(v, spec) of a number, text or tensor: an expression evaluated when replaying.

@@ -53,6 +53,51 @@ PyObject* Power(PyObject* a, PyObject* b, PyObject* m) {
   return Binary<8>(a, b);
 }
 
+// A special method that C code looks up on the type of its argument.
+PyObject* Special(PyObject* o, const char* name, const std::vector<PyObject*>& args) {
+  if (!Ready()) return nullptr;
+  Nesting nesting;
+  if (nesting.Deep())
+    return Give(current_trace->Break("special methods of built-in types call each other without end"));
+  Trace& t = *current_trace;
+  Var v = t.Look(Of(o));
+  std::vector<Var> values;
+  for (PyObject* arg : args) {
+    values.push_back(Of(arg));
+    if (values.back() == nullptr) return Give(nullptr);
+  }
+  if (v->kind != VariableKind::kScalar && v->kind != VariableKind::kConst)
+    return Give(t.CallMethod(v, name, values));
+  PyRef method = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(v->type), name));
+  if (!method) return nullptr;
+  values.insert(values.begin(), v);
+  return Give(t.CallPure(method.get(), values, nullptr, true));
+}
+
+PyObject* Absolute(PyObject* o) { return Special(o, "__abs__", {}); }
+PyObject* DivMod(PyObject* a, PyObject* b) {
+  return IsProxy(a) ? Special(a, "__divmod__", {b}) : Special(b, "__rdivmod__", {a});
+}
+template <const char* const& name>
+PyObject* Method(PyObject* o, PyObject* const* args, Py_ssize_t nargs) {
+  return Special(o, name, {args, args + nargs});
+}
+const char* const kRound = "__round__";
+const char* const kFloor = "__floor__";
+const char* const kCeil = "__ceil__";
+const char* const kTrunc = "__trunc__";
+const char* const kReversed = "__reversed__";
+const char* const kComplex = "__complex__";
+const char* const kBytes = "__bytes__";
+
+PyObject* FormatProxy(PyObject* o, PyObject* spec) {
+  if (!Ready()) return nullptr;
+  Trace& t = *current_trace;
+  Var text = t.Format(Of(o), t.Const(spec));
+  PyObject* value = text != nullptr ? t.ConstValue(text) : nullptr;
+  return value != nullptr ? Py_NewRef(value) : Give(nullptr);
+}
+
 template <int code>
 PyObject* Unary(PyObject* a) {
   if (!Ready()) return nullptr;
@@ -192,6 +237,12 @@ PyObject* AsIndex(PyObject* o) {
   if (!Ready()) return nullptr;
   Trace& t = *current_trace;
   Var v = t.Look(Of(o));
+  int64_t size;
+  if (t.BoundSize(v, &size)) return PyLong_FromLongLong(size);
+  if (t.IsBinding() && v->kind == VariableKind::kTensor) {  // the binder asks whether it is an int
+    PyErr_SetString(PyExc_TypeError, "a tensor that is not known yet");
+    return nullptr;
+  }
   Var result = v->kind == VariableKind::kScalar || v->kind == VariableKind::kConst
                    ? v
                    : t.CallMethod(v, "__index__", {});
@@ -250,9 +301,6 @@ PyObject* LengthHint(PyObject* o, PyObject*) {
   return Give(t.Call(method, {}));
 }
 
-PyMethodDef proxy_methods[] = {{"__length_hint__", LengthHint, METH_NOARGS, nullptr},
-                               {nullptr, nullptr, 0, nullptr}};
-
 void Dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_Free(self);
@@ -263,6 +311,21 @@ template <typename F>
 void* Slot(F* f) {
   return reinterpret_cast<void*>(f);
 }
+
+template <const char* const& name>
+PyMethodDef SpecialMethod() {
+  return {name, reinterpret_cast<PyCFunction>(Slot(Method<name>)), METH_FASTCALL, nullptr};
+}
+PyMethodDef proxy_methods[] = {SpecialMethod<kRound>(),
+                               SpecialMethod<kFloor>(),
+                               SpecialMethod<kCeil>(),
+                               SpecialMethod<kTrunc>(),
+                               SpecialMethod<kReversed>(),
+                               SpecialMethod<kComplex>(),
+                               SpecialMethod<kBytes>(),
+                               {"__format__", FormatProxy, METH_O, nullptr},
+                               {"__length_hint__", LengthHint, METH_NOARGS, nullptr},
+                               {}};
 
 PyType_Slot proxy_slots[] = {
     {Py_tp_dealloc, Slot(Dealloc)},
@@ -298,6 +361,20 @@ PyType_Slot proxy_slots[] = {
     {Py_nb_subtract, Slot(Binary<10>)},
     {Py_nb_true_divide, Slot(Binary<11>)},
     {Py_nb_xor, Slot(Binary<12>)},
+    {Py_nb_inplace_add, Slot(Binary<13>)},
+    {Py_nb_inplace_and, Slot(Binary<14>)},
+    {Py_nb_inplace_floor_divide, Slot(Binary<15>)},
+    {Py_nb_inplace_lshift, Slot(Binary<16>)},
+    {Py_nb_inplace_matrix_multiply, Slot(Binary<17>)},
+    {Py_nb_inplace_multiply, Slot(Binary<18>)},
+    {Py_nb_inplace_remainder, Slot(Binary<19>)},
+    {Py_nb_inplace_or, Slot(Binary<20>)},
+    {Py_nb_inplace_rshift, Slot(Binary<22>)},
+    {Py_nb_inplace_subtract, Slot(Binary<23>)},
+    {Py_nb_inplace_true_divide, Slot(Binary<24>)},
+    {Py_nb_inplace_xor, Slot(Binary<25>)},
+    {Py_nb_absolute, Slot(Absolute)},
+    {Py_nb_divmod, Slot(DivMod)},
     {Py_nb_negative, Slot(Unary<kUnaryNegative>)},
     {Py_nb_positive, Slot(Unary<kUnaryPositive>)},
     {Py_nb_invert, Slot(Unary<kUnaryInvert>)},

@@ -18,6 +18,7 @@ RunResult Trace::Run(SymbolicFrame& frame) {
   Interpreter interpreter(*this, frame);
   while (true) {
     if (frame.is_root) {
+      root_pcs_.push_back(frame.pc);
       if (root_step_ == break_at_) {
         reached_break_ = true;
         return RunResult::kFailed;
@@ -330,7 +331,8 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
         if (cls->kind != VariableKind::kObject || !PyType_Check(cls->value.get()) ||
             PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls->value.get()),
                              reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) == 0) {
-          t_.Break("an except clause names something that is no exception class", BreakKind::kPythonRaises);
+          t_.RaiseNew(PyExc_TypeError,
+                      "catching classes that do not inherit from BaseException is not allowed");
           return Step::kFailed;
         }
         found = found ||
@@ -386,11 +388,16 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
       Var owner = Pop();
       Var method = t_.LookupSpecial(owner, kNames[arg]);
       if (method == nullptr) {
-        if (t_.failure() == Failure::kNone) {
-          t_.Break(std::string("'") + t_.TypeOf(owner)->tp_name +
-                       "' object does not support the context manager protocol",
-                   BreakKind::kPythonRaises);
+        if (t_.failure() != Failure::kNone) return Step::kFailed;
+        bool async = t_.LookupSpecial(owner, "__aenter__") != nullptr;
+        if (async || t_.failure() != Failure::kNone) {
+          t_.Break("an asynchronous context manager is used without async", BreakKind::kPythonRaises);
+          return Step::kFailed;
         }
+        PyRef name = PyRef::Steal(PyType_GetFullyQualifiedName(t_.TypeOf(owner)));
+        t_.RaiseNew(PyExc_TypeError, std::string("'") + PyUnicode_AsUTF8(name.get()) +
+                                         "' object does not support the context manager protocol (missed " +
+                                         kNames[arg] + " method)");
         return Step::kFailed;
       }
       return PushMethod(method);

@@ -46,7 +46,7 @@ class Interpreter {
   Step MatchKeys();                     // match.cc
   Step MatchClass(int32_t positional);  // match.cc
   Step UnpackExtended(int32_t arg);
-  Step NotUnpackable();
+  Step NotIterable(Var v, const char* before, const char* after);
   Step Import(PyObject* name);
   Var ClassOfFrame();
   bool AddToList(Var list, Var v);

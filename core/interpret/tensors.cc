@@ -16,10 +16,16 @@ namespace thirdbook {
 
 namespace {
 
-// Binds a call's operands to graph values.
+bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
+  return a.sizes == b.sizes && a.strides == b.strides && a.offset == b.offset && a.dtype == b.dtype;
+}
+
+}  // namespace
+
+// Binds a call's operands to graph values. With `dry` only to ask for attributes: nothing enters the graph.
 class TraceResolver : public OperandResolver {
  public:
-  explicit TraceResolver(Trace& trace) : trace_(trace) {}
+  explicit TraceResolver(Trace& trace, bool dry = false) : trace_(trace), dry_(dry) {}
   bool Resolve(PyObject* object, OperandHandle* handle) override {
     if (!IsProxy(object)) return false;
     Var v = trace_.Look(ProxyVariable(object));
@@ -43,28 +49,29 @@ class TraceResolver : public OperandResolver {
   PyObject* Known(PyObject* object) override {
     if (!IsProxy(object)) return object;
     Var v = trace_.Look(ProxyVariable(object));
+    int64_t size;
+    if (trace_.BoundSize(v, &size)) return object;  // the binder asks for its index
     return v->kind == VariableKind::kScalar ? trace_.ConstValue(v) : object;
   }
   OperandHandle WeakConstant(PyObject* number) override {
     Tensor t = PyBool_Check(number)   ? Tensor::WeakBool(number == Py_True)
                : PyLong_Check(number) ? Tensor::WeakInt(PyLong_AsLongLong(number))
                                       : Tensor::WeakFloat(PyFloat_AsDouble(number));
-    OperandHandle handle;
-    ValueRef value = trace_.graph().AddConstant(t, true);
-    Push(value, nullptr, trace_.graph().meta(value), &handle);
-    return handle;
+    return AddConstant(std::move(t), true);
   }
-  OperandHandle Constant(Tensor tensor) override {
-    OperandHandle handle;
-    ValueRef value = trace_.graph().AddConstant(tensor, false);
-    Push(value, nullptr, trace_.graph().meta(value), &handle);
-    return handle;
-  }
+  OperandHandle Constant(Tensor tensor) override { return AddConstant(std::move(tensor), false); }
   const TensorMeta& Meta(OperandHandle handle) const override { return metas_[static_cast<size_t>(handle)]; }
   ValueRef value(OperandHandle h) const { return h < 0 ? ValueRef{} : values_[static_cast<size_t>(h)]; }
   Var variable(OperandHandle h) const { return h < 0 ? nullptr : variables_[static_cast<size_t>(h)]; }
 
  private:
+  OperandHandle AddConstant(Tensor tensor, bool weak) {
+    TensorMeta meta = tensor.meta();
+    meta.weak = weak;
+    OperandHandle handle;
+    Push(dry_ ? ValueRef{} : trace_.graph().AddConstant(std::move(tensor), weak), nullptr, meta, &handle);
+    return handle;
+  }
   bool Push(ValueRef value, Var v, const TensorMeta& meta, OperandHandle* handle) {
     *handle = static_cast<OperandHandle>(values_.size());
     values_.push_back(value);
@@ -77,10 +84,13 @@ class TraceResolver : public OperandResolver {
     return false;
   }
   Trace& trace_;
+  bool dry_;
   std::vector<ValueRef> values_;
   std::vector<Var> variables_;
   std::deque<TensorMeta> metas_;
 };
+
+namespace {
 
 SourceSpan SpanOf(const Site& site) {
   SourceSpan span;
@@ -90,10 +100,6 @@ SourceSpan SpanOf(const Site& site) {
   span.end_line = site.end_line;
   span.end_column = site.end_column;
   return span;
-}
-
-bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
-  return a.sizes == b.sizes && a.strides == b.strides && a.offset == b.offset && a.dtype == b.dtype;
 }
 
 }  // namespace
@@ -116,11 +122,11 @@ ValueRef Trace::TensorValue(Var v) {
     base.current = graph_.AddInput(sources_.Print(input->source), base.meta);
     graph_inputs_.push_back(input);
   }
-  bool whole = SameLayout(t.meta, base.meta);
   if (t.value.defined() && t.version == base.version) return t.value;
-  if (whole) {
+  if (IsWhole(v)) {
     t.value = base.current;
   } else {
+    PinSizes();
     // A view of a base that has been written: derived again from the contiguous contents.
     if (!base.meta.IsContiguous()) {
       Break("a view of a tensor with unusual strides is read after a write", BreakKind::kSharedMemory);
@@ -194,9 +200,10 @@ bool Trace::WriteTensor(Var target, ValueRef value) {
   }
   TensorValue(target);  // an input enters the graph before it is written
   if (failure_ != Failure::kNone) return false;
-  if (SameLayout(t.meta, base.meta)) {
+  if (IsWhole(target)) {
     base.current = value;
   } else {
+    PinSizes();
     if (!base.meta.IsContiguous()) {
       Break("a view of a tensor with unusual strides is written", BreakKind::kSharedMemory);
       return false;
@@ -258,7 +265,8 @@ ValueRef Trace::ScalarInput(Var v) {
 }
 
 // Adds the op and wraps its outputs. `self` is the variable behind operand 0 (for views).
-Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& attrs, Var self) {
+Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& attrs, Var self,
+                   std::vector<SymbolicInt> symbolic) {
   std::vector<const TensorMeta*> metas;
   for (ValueRef v : operands) metas.push_back(v.defined() ? &graph_.meta(v) : nullptr);
   if (IsDataDependent(op, metas, attrs)) {
@@ -271,6 +279,8 @@ Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& at
     view = AliasesOperand(op, self->tensor->meta, attrs);
     if (view && op == Op::k_contiguous) return self;
   }
+  // Where the tensor lies is inferred along with its value for other sizes.
+  if (view && HasFreeSizes() && !SameLayout(self->tensor->meta, graph_.meta(operands[0]))) PinSizes();
   if (view) {
     if (self == nullptr || self->kind != VariableKind::kTensor) return Break("a view of a number");
     Result<std::vector<TensorMeta>> inferred = Infer(op, {&self->tensor->meta}, attrs);
@@ -281,7 +291,9 @@ Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& at
   }
   Result<ValueRef> node = graph_.AddNode(op, operands, attrs, SpanOf(CurrentSite()));
   if (!node.ok())
-    return Break("the operation refuses its operands: " + node.status().message(), BreakKind::kPythonRaises);
+    return Break("the operation refuses its operands: " + node.status().message(),
+                 BreakKind::kPythonRaises);
+  graph_.mutable_nodes()[static_cast<size_t>(node->node.value)].symbolic = std::move(symbolic);
   if (view) return NewView(self, view_meta, *node);
   size_t outputs = graph_.node(node->node).metas.size();
   if (outputs == 1) return NewTensor(*node);
@@ -296,8 +308,9 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
   std::vector<PyObject*> values;
   for (Var a : args) {
     Var v = Look(a);
+    bool size = v->kind == VariableKind::kNew && PyType_IsSubtype(v->type, &PyTuple_Type) != 0;
     // Tensor operands of foreign kinds are the real call's business.
-    PyObject* shadow = ArgumentShadow(v);
+    PyObject* shadow = size ? ElementShadow(NewTuple(v->items)) : ArgumentShadow(v);
     if (shadow == nullptr) return RaiseFromPython();
     refs.push_back(PyRef::Steal(shadow));
     values.push_back(shadow);
@@ -305,18 +318,31 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
   TraceResolver resolver(*this);
   BoundCall call{};
   size_t positional = args.size() - (kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
-  bool bound = BindOp(f, values.data(), static_cast<Py_ssize_t>(positional), kwnames, resolver, &call);
-  if (!bound || failure_ != Failure::kNone) {
+  auto bind = [&](int world, TraceResolver& with, BoundCall* out) {
+    world_ = world;
+    bool bound = BindOp(f, values.data(), static_cast<Py_ssize_t>(positional), kwnames, with, out);
+    world_ = -1;
+    return bound && failure_ == Failure::kNone;
+  };
+  bound_sizes_ = false;
+  if (!bind(0, resolver, &call)) {
     if (failure_ != Failure::kNone) {
       PyErr_Clear();
       return nullptr;
     }
-    PyRef error = PyRef::Steal(PyErr_GetRaisedException());
-    PyRef text = error ? PyRef::Steal(PyObject_Str(error.get())) : PyRef();
-    std::string message = text ? PyUnicode_AsUTF8(text.get()) : "";
-    PyErr_Clear();
-    return Break("the arguments do not fit " + std::string(f->info->name) + "(): " + message,
-                 BreakKind::kPythonRaises);
+    return BreakOnError("the arguments do not fit " + std::string(f->info->name) + "()");
+  }
+  std::vector<SymbolicInt> symbolic;
+  if (bound_sizes_) {
+    TraceResolver second(*this, true), third(*this, true);
+    BoundCall calls[2] = {};
+    const Attrs* in_worlds[kWorlds] = {&call.attrs, &calls[0].attrs, &calls[1].attrs};
+    if (!bind(1, second, &calls[0]) || !bind(2, third, &calls[1]) || !FindSymbolic(in_worlds, &symbolic)) {
+      PyErr_Clear();
+      if (failure_ != Failure::kNone) return nullptr;
+      symbolic.clear();
+      PinSizes();
+    }
   }
   if (call.requires_grad) return Break("a tensor that requires gradients is made", BreakKind::kGradients);
   if (call.device != Device::kCpu)
@@ -326,7 +352,7 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
   for (OperandHandle h : call.operands) operands.push_back(resolver.value(h));
   Var self = call.operands.empty() ? nullptr : resolver.variable(call.operands[0]);
   if (self != nullptr && self->kind != VariableKind::kTensor) self = nullptr;
-  if (!f->inplace && call.out < 0) return ApplyOp(call.op, operands, call.attrs, self);
+  if (!f->inplace && call.out < 0) return ApplyOp(call.op, operands, call.attrs, self, std::move(symbolic));
   Var target = f->inplace ? self : resolver.variable(call.out);
   if (target == nullptr || target->kind != VariableKind::kTensor)
     return Break("an in-place operation without a tensor to write into", BreakKind::kSharedMemory);
@@ -335,7 +361,7 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
     return Break(std::string(f->info->name) + "_() changes the sizes of a tensor in place",
                  BreakKind::kSharedMemory);
   }
-  result = ApplyOp(call.op, operands, call.attrs, self);
+  result = ApplyOp(call.op, operands, call.attrs, self, std::move(symbolic));
   if (result == nullptr) return nullptr;
   if (result->kind != VariableKind::kTensor)
     return Break("an operation with several outputs writes in place");
@@ -345,6 +371,9 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
     return Break(std::string("the result of ") + std::string(f->info->name) +
                      "() does not fit the tensor that is written",
                  BreakKind::kPythonRaises);
+  }
+  for (size_t d = 0; d < want.sizes.size(); d++) {
+    if (HasFreeSizes() && !SameSizeAt(result, target, d)) PinSizes();
   }
   if (target->tensor->requires_grad && grad_) {
     return Break("a tensor that requires gradients is written in place", BreakKind::kGradients);
@@ -380,14 +409,14 @@ Var Trace::TensorGetAttr(Var v, PyObject* name) {
       (IsOpFunction(found) || PyFunction_Check(found) || Py_TYPE(found) == &PyMethodDescr_Type))
     return NewMethod(Fixed(found), v);
   if (found != nullptr && Py_TYPE(found) == &PyGetSetDescr_Type) {
-    if (strcmp(text, "shape") == 0) return ConstSize(meta.sizes);
+    if (strcmp(text, "shape") == 0) return ShapeOf(v);
     if (strcmp(text, "dtype") == 0) return Const(DTypeObject(meta.dtype));
     if (strcmp(text, "ndim") == 0) return ConstSteal(PyLong_FromLongLong(meta.rank()));
     if (strcmp(text, "device") == 0) return Fixed(DeviceObject(meta.device));
     if (strcmp(text, "requires_grad") == 0) return Bool(v->tensor->requires_grad);
     if (strcmp(text, "itemsize") == 0) return ConstSteal(PyLong_FromLong(ItemSize(meta.dtype)));
     if (strcmp(text, "nbytes") == 0)
-      return ConstSteal(PyLong_FromLongLong(meta.numel() * ItemSize(meta.dtype)));
+      return BinaryOp(5, NumelOf(v), ConstSteal(PyLong_FromLong(ItemSize(meta.dtype))));
     if (strcmp(text, "__class__") == 0) return Fixed(reinterpret_cast<PyObject*>(type));
     if (strcmp(text, "__dict__") == 0) {
       Var view = New(&PyDict_Type);
@@ -424,13 +453,15 @@ Var Trace::TensorGetAttr(Var v, PyObject* name) {
                                             "' object has no attribute '" + text + "'");
 }
 
-Var Trace::ConstSize(const Sizes& sizes) {
-  PyRef real = PyRef::Steal(MakeSize(sizes));
-  if (!real) return RaiseFromPython();
+Var Trace::ShapeOf(Var tensor) {
   std::vector<Var> items;
-  for (int64_t s : sizes) items.push_back(ConstSteal(PyLong_FromLongLong(s)));
+  for (size_t d = 0; d < tensor->tensor->meta.sizes.size(); d++) items.push_back(SizeAt(tensor, d));
+  static PyTypeObject* size_type = [] {
+    PyRef real = PyRef::Steal(MakeSize({}));
+    return Py_TYPE(real.get());
+  }();
   Var v = NewTuple(std::move(items));
-  v->type = Py_TYPE(real.get());
+  v->type = size_type;
   return v;
 }
 
@@ -442,18 +473,22 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
   const TensorMeta& meta = v->tensor->meta;
   size_t n = args.size();
   if (kwnames == nullptr) {
-    auto dimension = [&](const Sizes& values) -> Var {
+    auto dimension = [&](bool stride) -> Var {
       PyObject* d = ConstValue(args[1]);
       if (d == nullptr) return nullptr;
       if (!PyLong_Check(d)) return Break(std::string(text) + "() of a dimension that is no int");
       int64_t i = PyLong_AsLongLong(d);
       if (i < 0) i += meta.rank();
-      if (i < 0 || i >= meta.rank()) return Break("a dimension out of range", BreakKind::kPythonRaises);
-      return ConstSteal(PyLong_FromLongLong(values[static_cast<size_t>(i)]));
+      if (i < 0 || i >= meta.rank())
+        return Break("a dimension out of range", BreakKind::kPythonRaises);
+      if (!stride) return SizeAt(v, static_cast<size_t>(i));
+      PinSizes();
+      return ConstSteal(PyLong_FromLongLong(meta.strides[static_cast<size_t>(i)]));
     };
-    if (strcmp(text, "size") == 0) return n == 1 ? ConstSize(meta.sizes) : dimension(meta.sizes);
+    if (strcmp(text, "size") == 0) return n == 1 ? ShapeOf(v) : dimension(false);
     if (strcmp(text, "stride") == 0) {
-      if (n == 2) return dimension(meta.strides);
+      if (n == 2) return dimension(true);
+      PinSizes();
       std::vector<Var> items;
       for (int64_t s : meta.strides) items.push_back(ConstSteal(PyLong_FromLongLong(s)));
       return NewTuple(std::move(items));
@@ -461,13 +496,18 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
     if (n == 1) {
       if (strcmp(text, "dim") == 0 || strcmp(text, "ndimension") == 0)
         return ConstSteal(PyLong_FromLongLong(meta.rank()));
-      if (strcmp(text, "numel") == 0 || strcmp(text, "nelement") == 0)
-        return ConstSteal(PyLong_FromLongLong(meta.numel()));
-      if (strcmp(text, "is_contiguous") == 0) return Bool(meta.IsContiguous());
+      if (strcmp(text, "numel") == 0 || strcmp(text, "nelement") == 0) return NumelOf(v);
+      if (strcmp(text, "is_contiguous") == 0) {
+        if (v->tensor->free_sizes.empty()) PinSizes();
+        return Bool(meta.IsContiguous());
+      }
       if (strcmp(text, "element_size") == 0) return ConstSteal(PyLong_FromLong(ItemSize(meta.dtype)));
       if (strcmp(text, "is_floating_point") == 0) return Bool(IsFloating(meta.dtype));
       if (strcmp(text, "is_complex") == 0) return Bool(false);
-      if (strcmp(text, "storage_offset") == 0) return ConstSteal(PyLong_FromLongLong(meta.offset));
+      if (strcmp(text, "storage_offset") == 0) {
+        PinSizes();
+        return ConstSteal(PyLong_FromLongLong(meta.offset));
+      }
       if (strcmp(text, "item") == 0) {
         PyTypeObject* type = IsFloating(meta.dtype)       ? &PyFloat_Type
                              : meta.dtype == DType::kBool ? &PyBool_Type
@@ -536,24 +576,62 @@ Var Trace::TensorGetItem(Var v, Var key) {
   PyRef k = IndexShadow(key);
   if (!k) return failure_ != Failure::kNone ? nullptr : RaiseFromPython();
   std::vector<IndexStep> steps;
-  if (!DecomposeIndex(v->tensor->meta, k.get(), resolver, &steps) || failure_ != Failure::kNone) {
-    if (failure_ != Failure::kNone) {
-      PyErr_Clear();
-      return nullptr;
-    }
-    return BreakOnError("the index does not fit the tensor");
-  }
+  std::vector<std::vector<SymbolicInt>> symbolic;
+  if (!DecomposeKey(v, k.get(), resolver, &steps, &symbolic)) return nullptr;
   Var current = v;
   TensorValue(v);
   if (failure_ != Failure::kNone) return nullptr;
   if (steps.empty()) steps.push_back({Op::k_alias, {}, {}});
-  for (IndexStep& step : steps) {
+  for (size_t i = 0; i < steps.size(); i++) {
     std::vector<ValueRef> operands = {TensorValue(current)};
-    for (OperandHandle h : step.extra) operands.push_back(resolver.value(h));
-    current = ApplyOp(step.op, operands, step.attrs, current);
+    for (OperandHandle h : steps[i].extra) operands.push_back(resolver.value(h));
+    current = ApplyOp(steps[i].op, operands, steps[i].attrs, current,
+                      i < symbolic.size() ? symbolic[i] : std::vector<SymbolicInt>());
     if (current == nullptr) return nullptr;
   }
   return current;
+}
+
+// The key taken apart, in each world where it has symbolic sizes.
+bool Trace::DecomposeKey(Var v, PyObject* key, TraceResolver& resolver, std::vector<IndexStep>* steps,
+                         std::vector<std::vector<SymbolicInt>>* symbolic) {
+  auto decompose = [&](int world, const TensorMeta& meta, TraceResolver& with, std::vector<IndexStep>* out) {
+    world_ = world;
+    bool fits = DecomposeIndex(meta, key, with, out);
+    world_ = -1;
+    return fits && failure_ == Failure::kNone;
+  };
+  bound_sizes_ = false;
+  if (!decompose(0, v->tensor->meta, resolver, steps)) {
+    if (failure_ == Failure::kNone) {
+      BreakOnError("the index does not fit the tensor");
+    } else {
+      PyErr_Clear();
+    }
+    return false;
+  }
+  if (!bound_sizes_) return true;
+  ValueRef value = TensorValue(v);
+  if (failure_ != Failure::kNone) return false;
+  std::vector<IndexStep> others[2];
+  bool simple = true;
+  for (int w = 1; w < kWorlds && simple; w++) {
+    TraceResolver dry(*this, true);
+    simple =
+        decompose(w, MetaInWorld(value, w), dry, &others[w - 1]) && others[w - 1].size() == steps->size();
+  }
+  for (size_t i = 0; i < steps->size() && simple; i++) {
+    const Attrs* in_worlds[kWorlds] = {&(*steps)[i].attrs, &others[0][i].attrs, &others[1][i].attrs};
+    symbolic->emplace_back();
+    simple = others[0][i].op == (*steps)[i].op && others[1][i].op == (*steps)[i].op &&
+             FindSymbolic(in_worlds, &symbolic->back());
+  }
+  if (!simple) {
+    PyErr_Clear();
+    symbolic->clear();
+    PinSizes();
+  }
+  return failure_ == Failure::kNone;
 }
 
 std::nullptr_t Trace::BreakOnError(const std::string& what) {
@@ -566,8 +644,23 @@ std::nullptr_t Trace::BreakOnError(const std::string& what) {
 
 PyRef Trace::IndexShadow(Var key) {
   key = Look(key);
-  if (key->kind == VariableKind::kNew && key->type == &PySlice_Type) return SliceOrShadow(key);
-  if (key->kind == VariableKind::kScalar) {
+  auto symbolic = [&](Var item) {
+    int64_t size;
+    world_ = 0;
+    bool yes = HasFreeSizes() && BoundSize(Look(item), &size);
+    world_ = -1;
+    return yes;
+  };
+  if (key->kind == VariableKind::kNew && key->type == &PySlice_Type) {
+    if (!symbolic(key->items[0]) && !symbolic(key->items[1])) return SliceOrShadow(key);
+    PyRef parts[3];
+    for (size_t i = 0; i < 3; i++) {
+      parts[i] = IndexShadow(key->items[i]);
+      if (!parts[i]) return PyRef();
+    }
+    return PyRef::Steal(PySlice_New(parts[0].get(), parts[1].get(), parts[2].get()));
+  }
+  if (key->kind == VariableKind::kScalar && !symbolic(key)) {
     PyObject* value = ConstValue(key);
     return value != nullptr ? PyRef::Borrow(value) : PyRef();
   }
@@ -596,14 +689,8 @@ bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
     return false;
   }
   std::vector<IndexStep> steps;
-  if (!DecomposeIndex(v->tensor->meta, k.get(), resolver, &steps) || failure_ != Failure::kNone) {
-    if (failure_ == Failure::kNone) {
-      BreakOnError("the index does not fit the tensor");
-    } else {
-      PyErr_Clear();
-    }
-    return false;
-  }
+  std::vector<std::vector<SymbolicInt>> symbolic;
+  if (!DecomposeKey(v, k.get(), resolver, &steps, &symbolic)) return false;
   Var value = Look(value_in);
   ValueRef source;
   if (value->kind == VariableKind::kTensor) {
@@ -622,7 +709,8 @@ bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
   TensorValue(v);
   if (failure_ != Failure::kNone) return false;
   Var current = v;
-  for (IndexStep& step : steps) {
+  for (size_t i = 0; i < steps.size(); i++) {
+    IndexStep& step = steps[i];
     std::vector<ValueRef> operands = {TensorValue(current)};
     for (OperandHandle h : step.extra) operands.push_back(resolver.value(h));
     if (step.op == Op::k_index) {
@@ -634,7 +722,8 @@ bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
       }
       return WriteTensor(current, *put);
     }
-    current = ApplyOp(step.op, operands, step.attrs, current);
+    current = ApplyOp(step.op, operands, step.attrs, current,
+                      i < symbolic.size() ? symbolic[i] : std::vector<SymbolicInt>());
     if (current == nullptr) return false;
   }
   Result<ValueRef> written =
@@ -675,6 +764,9 @@ Var Trace::ReadNumber(Var v, PyTypeObject* type) {
     return Break("an array with dimensions is used as one number");
   SourceId tensor = TensorSnapshot(v);
   if (failure_ != Failure::kNone) return nullptr;
+  for (size_t d = 0; d < v->tensor->meta.sizes.size(); d++) {
+    if (ConstValue(SizeAt(v, d)) == nullptr) return nullptr;
+  }
   Source s{SourceKind::kCall};
   s.object = ObjectOf(reinterpret_cast<PyObject*>(type));
   s.operands = {tensor};

@@ -7,8 +7,8 @@ namespace thirdbook {
 
 Trace* current_trace = nullptr;
 
-Trace::Trace(const FrameView& frame, int break_at, bool dynamic)
-    : frame_(frame), break_at_(break_at), dynamic_(dynamic) {}
+Trace::Trace(const FrameView& frame, int break_at, const SizePolicy& policy)
+    : frame_(frame), break_at_(break_at), policy_(policy) {}
 
 Trace::~Trace() {
   // Proxies may outlive the trace inside of objects that wait for the collector: cut them loose.
@@ -115,6 +115,9 @@ static bool IsConstant(PyObject* o, int depth = 0) {
   }
   return false;
 }
+
+// What functools.cmp_to_key gives: only C code calls it.
+static bool IsKeyFunction(PyObject* o) { return strcmp(Py_TYPE(o)->tp_name, "functools.KeyWrapper") == 0; }
 
 Var Trace::New(PyTypeObject* type) {
   variables_.emplace_back();
@@ -291,14 +294,18 @@ Var Trace::LookAtObject(Var v) {
     g.array_flags = array.flags;
     g.dynamic.assign(array.meta.sizes.size(), false);
     g.line = CurrentLine();
-    guards_.Add(std::move(g));
     bases_.push_back({{}, array.meta, 0, v, false, false, {}, {}});
     v->kind = VariableKind::kTensor;
     v->tensor = std::make_unique<TensorState>();
     v->tensor->base = &bases_.back();
     v->tensor->meta = std::move(array.meta);
     v->tensor->requires_grad = (array.flags & kRequiresGrad) != 0;
-    if (library != TensorLibrary()) v->tensor->form = {library, (array.flags & kScalarNumber) != 0};
+    if (library != TensorLibrary()) {
+      v->tensor->form = {library, (array.flags & kScalarNumber) != 0};
+    } else {
+      FreeSizes(v, &g);
+    }
+    guards_.Add(std::move(g));
     return v;
   }
   v->kind = VariableKind::kObject;
@@ -308,13 +315,24 @@ Var Trace::LookAtObject(Var v) {
                      Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type ||
                      Py_TYPE(o) == &PyGetSetDescr_Type || Py_TYPE(o) == &PyMemberDescr_Type ||
                      Py_TYPE(o) == &PyClassMethodDescr_Type || IsOpFunction(o) ||
-                     Py_TYPE(o) == &PyProperty_Type || ArrayModel(o) != nullptr;
+                     Py_TYPE(o) == &PyProperty_Type || IsGetterType(Py_TYPE(o)) || ArrayModel(o) != nullptr;
   if (by_identity) {
     guard(GuardKind::kIdentity, o);
   } else {
     guard(GuardKind::kType, reinterpret_cast<PyObject*>(Py_TYPE(o)));
   }
   return v;
+}
+
+void Trace::GuardUnlooked() {
+  for (Variable& v : variables_) {
+    if (v.kind != VariableKind::kLazy || v.forward != nullptr) continue;
+    const Source& s = sources_.at(v.source);
+    PyTypeObject* owner = s.kind == SourceKind::kItem ? SourceType(s.operands[0]) : nullptr;
+    if (s.kind == SourceKind::kAttribute || s.kind == SourceKind::kCellContents ||
+        (owner != nullptr && PyType_IsSubtype(owner, &PyDict_Type) != 0))
+      guards_.Add(Guard{GuardKind::kExists, v.source});
+  }
 }
 
 bool Trace::IsKnown(Var v) {
@@ -334,6 +352,9 @@ bool Trace::Specialize(Var v) {
   g.line = CurrentLine();
   g.text = "== " + ObjectName(v->value.get());
   guards_.Add(std::move(g));
+  for (size_t k = 0; k < symbols_.size(); k++) {
+    if (symbols_[k].source == v->source) PinSize(k);
+  }
   v->kind = VariableKind::kConst;
   return true;
 }
@@ -425,7 +446,7 @@ Var Trace::FromShadow(PyObject* o) {
   }
   if (PyType_Check(o) || PyFunction_Check(o) || PyModule_Check(o) || PyCFunction_Check(o)) return Fixed(o);
   if (IsContainerType(Py_TYPE(o))) return NewContainer(Py_TYPE(o), Py_NewRef(o));
-  if (PyIter_Check(o) || PyDictViewSet_Check(o) || Py_TYPE(o) == &PyDictValues_Type) {
+  if (PyIter_Check(o) || PyDictViewSet_Check(o) || Py_TYPE(o) == &PyDictValues_Type || IsKeyFunction(o)) {
     Var v = New(Py_TYPE(o));
     v->value = PyRef::Borrow(o);
     shadows_[o] = v;
@@ -472,7 +493,8 @@ PyObject* Trace::ElementShadow(Var v) {
         return Py_NewRef(v->shadow.get());
       }
       if (v->shadow && v->type == Py_TYPE(v->shadow.get())) return Py_NewRef(v->shadow.get());
-      if (v->value && PyIter_Check(v->value.get())) return Py_NewRef(v->value.get());
+      if (v->value && (PyIter_Check(v->value.get()) || IsKeyFunction(v->value.get())))
+        return Py_NewRef(v->value.get());
       return MakeProxy(v);
     case VariableKind::kObject: {
       PyObject* o = v->value.get();
@@ -583,6 +605,14 @@ std::nullptr_t Trace::RaiseFromPython() {
     failure_ = Failure::kFatal;
     return nullptr;
   }
+  // C code that looks at a proxy in a way of its own refuses the proxy, not the value.
+  bool known =
+      shadows_.count(error.get()) != 0 || PyType_HasFeature(Py_TYPE(error.get()), Py_TPFLAGS_HEAPTYPE);
+  PyRef text = known ? PyRef() : PyRef::Steal(PyObject_Str(error.get()));
+  const char* chars = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  PyErr_Clear();
+  if (chars != nullptr && strstr(chars, "thirdbook._core.Proxy") != nullptr)
+    return Break("a built-in function looks at a value in a way that the tracer has no model of");
   keep_alive_.push_back(error);
   Var v = FromShadow(error.get());
   if (v == nullptr) return nullptr;

@@ -16,11 +16,13 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/graph.h"
 #include "guards/guard.h"
 #include "interpret/break_kind.h"
+#include "interpret/sizes.h"
 #include "interpret/variable.h"
 #include "ledger/mutation.h"
 #include "python/frame_hook.h"
@@ -81,10 +83,16 @@ class Nesting {
   static inline int depth_ = 0;
 };
 
+// Which sizes of inputs are free.
+struct SizePolicy {
+  bool dynamic = false;                        // all of them
+  std::unordered_set<std::string> free_sizes;  // "L['t'].0"
+};
+
 class Trace {
  public:
   // `break_at`: root step before which to stop (from an earlier attempt); -1: run on.
-  Trace(const FrameView& frame, int break_at, bool dynamic);
+  Trace(const FrameView& frame, int break_at, const SizePolicy& policy);
   ~Trace();
 
   // Interprets the root frame. kReturned: `result`; kFailed: break_reason() with the root's state before the
@@ -214,8 +222,21 @@ class Trace {
                     Var exception);  // nullptr without failure: finished (generator_result)
   Var generator_result() const { return generator_result_; }
   Var TensorCall(PyObject* op_function, const std::vector<Var>& args, PyObject* kwnames);
-  Var ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& attrs, Var self);
-  Var ConstSize(const Sizes& sizes);
+  Var ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& attrs, Var self,
+              std::vector<SymbolicInt> symbolic = {});
+  Var ShapeOf(Var tensor);
+  Var SizeAt(Var tensor, size_t dim);
+  Var NumelOf(Var tensor);
+  Var SymbolicPart(ValueRef value, int32_t part);
+  bool IsWhole(Var tensor);
+  std::vector<Var> LayoutOf(Var tensor);
+  bool HasFreeSizes() const;
+  bool HasSizeSymbols() const { return !symbols_.empty(); }
+  void PinSizes();
+  void GuardUnlooked();  // that what was reached and never looked at is there
+  bool BoundSize(Var v, int64_t* out);
+  bool IsBinding() const { return world_ >= 0; }
+  std::shared_ptr<SizePremises> TakeSizePremises();  // null: no size is free
   Var TensorMethod(PyObject* descriptor, const char* name, const std::vector<Var>& args, PyObject* kwnames);
   PyRef IndexShadow(Var key);
   std::nullptr_t BreakOnError(const std::string& what);  // the Python exception's text becomes a break
@@ -287,6 +308,8 @@ class Trace {
   Site CurrentSite();
   SymbolicFrame* current_frame() { return frame_stack_.empty() ? nullptr : frame_stack_.back(); }
   int root_step() const { return root_step_; }
+  int LastResumableStep()
+      const;  // the last root step before this one after which a function can go on; -1: none
 
  private:
   friend struct InstructionInterpreter;
@@ -301,6 +324,18 @@ class Trace {
   bool InstanceLookup(Var object, PyObject* name, bool shadowable, Var* out);
   Var CallBuiltin(Var callable, PyObject* function, std::vector<Var> args, PyObject* kwnames, bool* handled);
   Var ContainerMethod(PyObject* descriptor, PyObject* name, const std::vector<Var>& args, PyObject* kwnames);
+  Var MakeCallable(Var type, const std::vector<Var>& args, PyObject* kwnames);
+  Var CallCallable(Var callable, const std::vector<Var>& args, PyObject* kwnames, bool* handled);
+  bool PartialParts(Var partial, std::vector<Var>* args, std::vector<std::pair<PyRef, Var>>* kwargs);
+  static void AddKeywords(std::vector<std::pair<PyRef, Var>>* to,
+                          const std::vector<std::pair<PyRef, Var>>& more);
+  PyObject* ConcreteContainer(Var v);
+  Var ReprOfSymbolic(PyObject* shadow);
+  Var JoinText(Var separator, Var iterable);
+  Var GetDotted(Var object, PyObject* path);
+  void MethodParts(Var method, Var* function, Var* self);
+  std::nullptr_t RaiseRefusedCall(PyCodeObject* code, PyObject* qualname, size_t ndefaults,
+                                  PyObject* kwdefaults, size_t positional, PyObject* kwnames);
   Var CallUser(Var callable, const std::vector<Var>& args, PyObject* kwnames);
   void AddIdentityGuard(SourceId source, PyObject* object);
   SourceId PartOfFunction(SourceId function, FunctionPart part, std::string name);
@@ -318,10 +353,21 @@ class Trace {
   bool ReadsModelsOnly(SourceId source, bool* model);
   bool WriteTensor(Var target, ValueRef value);
   Var BuildClass(const std::vector<Var>& args, PyObject* kwnames);
+  void FreeSizes(Var v, Guard* guard);
+  void PinSize(size_t symbol);
+  bool ValueInWorld(SourceId id, int world, int64_t* out);
+  Var SizeOf(const WorldValues& values);
+  ResizedInput InputInWorld(Var input, const TensorMeta& meta, int world);
+  const TensorMeta& MetaInWorld(ValueRef value, int world);
+  bool SameInWorlds(ValueRef a, ValueRef b);
+  bool SameSizeAt(Var a, Var b, size_t dim);
+  bool FindSymbolic(const Attrs* const in_worlds[kWorlds], std::vector<SymbolicInt>* out);
+  bool DecomposeKey(Var tensor, PyObject* key, class TraceResolver& resolver,
+                    std::vector<struct IndexStep>* steps, std::vector<std::vector<SymbolicInt>>* symbolic);
 
   FrameView frame_;
   int break_at_;
-  bool dynamic_;
+  const SizePolicy& policy_;
   std::deque<Variable> variables_;
   std::deque<TensorBase> bases_;
   std::deque<SymbolicFrame> dead_frames_;
@@ -333,6 +379,13 @@ class Trace {
   std::vector<Var> graph_inputs_;
   std::vector<Var> graph_scalars_;
   std::unordered_map<int32_t, ValueRef> scalar_inputs_;
+  std::vector<SizeSymbol> symbols_;
+  NodeMetas world_metas_[kWorlds - 1];
+  std::vector<SizePremise> size_premises_;
+  std::vector<std::pair<ValueRef, ValueRef>> size_same_;
+  std::vector<Guard> late_size_guards_;  // sizes that share a symbol
+  int world_ = -1;                       // the world for which an operation is being bound
+  bool bound_sizes_ = false;             // ... in which a symbolic size was read
   SourceTable sources_;
   GuardSet guards_;
   Ledger ledger_;
@@ -352,10 +405,15 @@ class Trace {
   BreakReason break_;
   Var result_ = nullptr, returned_ = nullptr, generator_result_ = nullptr;
   int root_step_ = 0, instructions_ = 0, depth_ = 0;
+  std::vector<int> root_pcs_;  // where each root step began
   bool reached_break_ = false;
   bool grad_ = grad_enabled;  // gradient mode as the traced code has set it
   bool uses_global_state_ = false;
 };
+
+// The types of callables.cc.
+PyTypeObject* PartialType();
+bool IsGetterType(PyTypeObject* type);
 
 // The trace under way; proxies find it here. Null outside of tracing.
 extern Trace* current_trace;

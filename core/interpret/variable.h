@@ -53,6 +53,7 @@ struct TensorState {
   int version = 0;
   bool requires_grad = false;
   ArrayForm form;  // no library: a tensor
+  std::vector<int32_t> free_sizes;  // of an input, a dimension: its symbol (sizes.h) or -1; empty: all fixed
 };
 
 // A call that changes a container and reads nothing of it; replayed as it is, or applied to the shadow when

@@ -188,6 +188,17 @@ PyObject* Get(PyObject* self, PyObject* instance, PyObject*) {
   return PyMethod_New(self, instance);
 }
 
+// What it has not itself is the wrapped callable's: __defaults__, __code__, attributes set on it later.
+PyObject* GetAttribute(PyObject* self, PyObject* name) {
+  PyObject* own = PyObject_GenericGetAttr(self, name);
+  if (own != nullptr || !PyErr_ExceptionMatches(PyExc_AttributeError)) return own;
+  PyRef missing = PyRef::Steal(PyErr_GetRaisedException());
+  PyObject* value;
+  if (PyObject_GetOptionalAttr(AsWrapper(self)->wrapped, name, &value) == 0)
+    PyErr_SetRaisedException(missing.release());
+  return value;
+}
+
 PyObject* Repr(PyObject* self) {
   return PyUnicode_FromFormat("<thirdbook %s %R>",
                               Py_IS_TYPE(self, CompiledFunctionType) ? "compiled" : "disabled",
@@ -217,6 +228,7 @@ PyGetSetDef kGetSets[] = {
       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, \
       {Py_tp_descr_get, reinterpret_cast<void*>(Get)},          \
       {Py_tp_repr, reinterpret_cast<void*>(Repr)},              \
+      {Py_tp_getattro, reinterpret_cast<void*>(GetAttribute)},  \
       {Py_tp_members, kMembers},                                \
       {Py_tp_getset, kGetSets},                                 \
       {Py_tp_doc, const_cast<char*>(doc)},                      \

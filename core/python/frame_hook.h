@@ -54,6 +54,8 @@ class CacheEntry {
   virtual bool Check(const FrameView& frame) = 0;
   // The first guard that does not hold (for recompile reports); nothing when all hold.
   virtual GuardMiss FirstMiss(const FrameView&) { return {}; }
+  // Appends which tensor sizes differ from this entry's, as names that the tracer understands.
+  virtual void ChangedSizes(const FrameView&, std::vector<std::string>*) {}
   // Runs instead of the frame: parameters are the argument slots of the original, all positional, in
   // localsplus order; free variables as the original's. Borrowed; a code object, from which the hook makes
   // the function for the frame's globals and closure.

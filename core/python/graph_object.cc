@@ -2,7 +2,9 @@
 #include "python/graph_object.h"
 
 #include <new>
+#include <unordered_map>
 
+#include "graph/resize.h"
 #include "graph/serialize.h"
 #include "kernel/engine.h"
 #include "python/device_graph.h"
@@ -24,12 +26,20 @@ struct Scalar {
   Tensor tensor;
 };
 
+// The graph for one set of sizes.
+struct Fitted {
+  Graph graph;
+  std::unique_ptr<Executable> executable;  // null: node by node
+};
+
 struct GraphObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   Graph* graph;
   Executable* executable;  // nullptr: node by node
   DeviceGraph* device;     // nullptr: never on the GPU
   bool device_first;       // on the GPU wherever the inputs are
+  std::unordered_map<std::string, Fitted>* fitted;  // by sizes; nullptr: the sizes are those of the trace
+  Backend backend;
   std::vector<Scalar>* scalars;
   std::vector<ArrayOutput>* arrays;
   bool random;
@@ -67,17 +77,51 @@ const Tensor* ToTensor(PyObject* o, Scalar* scalar) {
 
 constexpr size_t kInline = 16;  // inputs for which no memory is taken
 
+constexpr size_t kMostSizes = 64;  // sets of sizes for which plans are kept
+
+// The graph for the sizes of these inputs and the numbers among them.
+Result<Fitted*> FitTo(GraphObject* g, const Tensor* const* inputs, size_t n) {
+  std::string key;
+  const auto put = [&key](int64_t v) { key.append(reinterpret_cast<const char*>(&v), sizeof v); };
+  std::vector<ResizedInput> resized(n);
+  for (size_t i = 0; i < n; i++) {
+    const TensorMeta& traced = g->graph->meta({g->graph->inputs()[i], 0});
+    resized[i].meta = inputs[i]->meta();
+    resized[i].meta.weak = traced.weak;
+    if (traced.weak && traced.dtype == DType::kInt64) resized[i].number = *inputs[i]->data<int64_t>();
+    for (int64_t size : resized[i].meta.sizes) put(size);
+  }
+  for (const Node& node : g->graph->nodes()) {
+    for (const SymbolicInt& s : node.symbolic) put(resized[static_cast<size_t>(s.input)].number);
+  }
+  auto it = g->fitted->find(key);
+  if (it != g->fitted->end()) return &it->second;
+  TB_ASSIGN_OR_RETURN(Graph graph, Resize(*g->graph, resized));
+  Fitted made{graph, nullptr};
+  Result<std::unique_ptr<Executable>> executable = CompileGraph(std::move(graph), g->backend);
+  if (executable.ok()) made.executable = std::move(*executable);
+  if (g->fitted->size() >= kMostSizes) g->fitted->clear();
+  return &g->fitted->emplace(std::move(key), std::move(made)).first->second;
+}
+
 Status RunGraph(GraphObject* g, const Tensor* const* inputs, size_t n, std::vector<Tensor>* outputs) {
   if (g->device != nullptr && (g->device_first || AnyOnDevice(inputs, n))) {
     if (g->device->Run(*g->graph, inputs, n, outputs)) return Status::Ok();
     ++Counters().fallbacks;
   }
   FaultScope faults;
-  if (g->executable != nullptr) return g->executable->RunInto(inputs, n, outputs);
+  const Graph* graph = g->graph;
+  Executable* executable = g->executable;
+  if (g->fitted != nullptr) {
+    TB_ASSIGN_OR_RETURN(Fitted * fitted, FitTo(g, inputs, n));
+    graph = &fitted->graph;
+    executable = fitted->executable.get();
+  }
+  if (executable != nullptr) return executable->RunInto(inputs, n, outputs);
   if (DispatchFault()) return RuntimeError("a graph's run was refused");
   std::vector<Tensor> copies;
   for (size_t i = 0; i < n; i++) copies.push_back(*inputs[i]);
-  TB_ASSIGN_OR_RETURN(*outputs, RunReference(*g->graph, copies));
+  TB_ASSIGN_OR_RETURN(*outputs, RunReference(*graph, copies));
   return Status::Ok();
 }
 
@@ -147,6 +191,7 @@ void Dealloc(PyObject* self) {
   GraphObject* g = reinterpret_cast<GraphObject*>(self);
   delete g->executable;
   delete g->device;
+  delete g->fitted;
   delete g->graph;
   delete g->scalars;
   delete g->arrays;
@@ -265,7 +310,7 @@ void ConnectEngine() {
 
 }  // namespace
 
-PyObject* MakeGraphObject(Graph graph, Backend backend, std::vector<ArrayOutput> arrays) {
+PyObject* MakeGraphObject(Graph graph, Backend backend, std::vector<ArrayOutput> arrays, bool any_size) {
   for (ArrayOutput& a : arrays) {
     a.recipe = PyRef::Steal(a.form.library->recipe(a.layout));
     if (!a.recipe) return nullptr;
@@ -277,7 +322,9 @@ PyObject* MakeGraphObject(Graph graph, Backend backend, std::vector<ArrayOutput>
   std::unique_ptr<Executable> executable;
   if (!MakingFault()) {
     FaultScope faults;
-    Result<std::unique_ptr<Executable>> made = CompileGraph(graph, backend);
+    Graph as_traced = graph;
+    for (Node& node : as_traced.mutable_nodes()) node.symbolic.clear();
+    Result<std::unique_ptr<Executable>> made = CompileGraph(std::move(as_traced), backend);
     if (made.ok()) executable = std::move(*made);
   }
   GraphObject* g = PyObject_New(GraphObject, graph_type);
@@ -285,10 +332,12 @@ PyObject* MakeGraphObject(Graph graph, Backend backend, std::vector<ArrayOutput>
   g->vectorcall = CallGraph;
   g->executable = executable.release();
   // Arrays of other libraries are in memory.
-  const bool anywhere =
-      (backend == Backend::kWebGpu || backend == Backend::kAuto) && !random && arrays.empty();
+  const bool anywhere = (backend == Backend::kWebGpu || backend == Backend::kAuto) && !random && !any_size &&
+                        arrays.empty();
   g->device = anywhere ? new DeviceGraph : nullptr;
   g->device_first = backend == Backend::kWebGpu;
+  g->fitted = any_size ? new std::unordered_map<std::string, Fitted>() : nullptr;
+  g->backend = backend;
   g->random = random;
   g->arrays = new std::vector<ArrayOutput>(std::move(arrays));
   g->scalars = new std::vector<Scalar>(graph.inputs().size());

@@ -6,10 +6,13 @@ import torch
 @torch.compile
 def f(x):
     try:
-        raise ValueError("no")
-    except ValueError as error:
+        raise ExceptionGroup("two", [ValueError("no"), KeyError("key")])
+    except* ValueError as group:
+        x = x + len(group.exceptions)
         time.perf_counter()  # breaks here
-        return x + len(str(error))
+    except* KeyError:
+        x = x * 2
+    return x
 
 
 print(f(torch.ones(2)).tolist())

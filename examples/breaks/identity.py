@@ -3,7 +3,8 @@ import torch
 
 @torch.compile
 def f(x, seen):
-    seen.add(id(x))  # breaks here
+    y = x * 2
+    seen.add(id(y))  # breaks here
     return x + len(seen)
 
 

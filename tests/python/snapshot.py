@@ -257,6 +257,8 @@ def _exception(error):
         if code.co_filename.startswith("program"):
             frames.append((code.co_filename, trace.tb_lineno, code.co_name))
         trace = trace.tb_next
+    if isinstance(error, RecursionError):  # how deep the interpreter gets is its own affair
+        frames = list(dict.fromkeys(frames))
     children = [(".args", error.args), (".__cause__", error.__cause__), (".__context__", error.__context__)]
     if isinstance(error, BaseExceptionGroup):
         children.append((".exceptions", error.exceptions))

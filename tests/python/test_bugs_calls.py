@@ -233,7 +233,7 @@ class Aliases(ProgramCase):
                 return "none", x
             return v, x * 2
         """,
-        call="(lambda: fn(x), lambda: fn(x, None), lambda: fn(x, 5), lambda: fn(x, missing))[i]()",
+        call="fn(x, *((), (None,), (5,), (missing,))[i])",
         steps=4,
     )
     lists_alias_on_the_second_call_only = Program(

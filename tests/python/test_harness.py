@@ -3,6 +3,7 @@
 Each test runs one program against a slightly different one and expects the harness to say so.
 """
 
+import sys
 import unittest
 
 import harness
@@ -106,6 +107,15 @@ class HarnessTest(unittest.TestCase):
                     for one, other in zip(first, second, strict=True):
                         self.assertEqual(one.texts, other.texts)
                         self.assertIsNone(first_difference(one.snapshot, other.snapshot))
+
+    def test_how_deep_endless_recursion_gets_does_not_count(self):
+        source = "def fn(x): return fn(x)"
+        limit = sys.getrecursionlimit()
+        expected = World(Program(source), lambda target, **options: target).run()
+        self.addCleanup(sys.setrecursionlimit, limit)
+        sys.setrecursionlimit(limit - 100)
+        actual = World(Program(source), lambda target, **options: target).run()
+        self.assertIsNone(first_difference(expected[-1].snapshot, actual[-1].snapshot))
 
     def test_a_program_that_raises_must_say_so(self):
         with self.assertRaises(ValueError):

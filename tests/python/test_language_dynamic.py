@@ -232,6 +232,169 @@ class Sizes(ProgramCase):
         steps=7,
     )
 
+    sizes_in_arithmetic_state_and_text = Program(
+        """
+        log = []
+        def fn(t):
+            n = t.shape[0]
+            log.append((n, t.numel(), len(t), t.size(-1)))
+            return t / n, n * 2 - 1, n // 2, f"{n} rows", tuple(t.shape), t.nbytes
+        """,
+        call="fn(torch.arange(float(i + 4)))",
+        steps=20,
+        compiles=2,
+    )
+    sizes_of_what_is_computed = Program(
+        """
+        def fn(t, u):
+            a = torch.cat([t, u])
+            b = t[1:] * 2
+            c = (t.unsqueeze(1) * u).reshape(-1)
+            return a.shape[0], b.shape[0], c.shape[0], a.sum() / a.numel(), c.numel() + 1
+        """,
+        call="fn(torch.arange(float(i + 4)), torch.ones(2 * i + 3))",
+        steps=12,
+        compiles=3,
+    )
+    views_that_escape = Program(
+        """
+        def fn(t):
+            m = t.view(2, -1)
+            y = t * 2
+            return m, m.T, t[1:], t[: t.shape[0] // 2], y[::2], y.view(-1, 2), t.reshape(-1)
+        """,
+        call="fn(torch.arange(float(2 * i + 4)))",
+        steps=10,
+        compiles=2,
+    )
+    sizes_as_arguments_of_operations = Program(
+        """
+        def fn(t):
+            b, n = t.shape
+            heads = t.view(b, 2, n // 2).transpose(0, 1)
+            z = torch.zeros(b, n) + torch.ones(t.shape)
+            return heads * 1, z, t[b - 1], t[:, : n - 1], torch.arange(n), t.expand(3, b, n), torch.full((n,), 2.0)
+        """,
+        call="fn(torch.arange(float((i + 2) * (2 * i + 4))).view(i + 2, 2 * i + 4))",
+        steps=8,
+        compiles=2,
+    )
+    sizes_as_attributes_of_views_written_in_place = Program(
+        """
+        def fn(t):
+            n = t.shape[0]
+            t[n // 2 :] = 0
+            t[: n // 2] += 1
+            t.add_(1)
+            y = torch.zeros(n)
+            y[1:] = t[1:]
+            y[n - 1] = 7
+            return y, t + n
+        """,
+        call="fn(torch.arange(float(i + 4)))",
+        steps=8,
+    )
+    equal_sizes_part_ways = Program(
+        """
+        def fn(t, u): return t.sum() + u.sum(), t.shape == u.shape, t.shape[0] + u.shape[0]
+        """,
+        call="fn(torch.ones(i + 2), torch.ones(i + 2 + i // 3))",
+        steps=9,
+        compiles=3,
+    )
+    sizes_that_must_agree = Program(
+        """
+        def fn(t, u): return t + u
+        """,
+        call="fn(torch.ones(i + 2), torch.ones((i + 2, 1, 3)[i % 3] if i > 3 else i + 2))",
+        steps=7,
+        raises=RuntimeError,
+        breaks=1,
+    )
+    size_one_after_free_sizes = Program(
+        """
+        def fn(t, w): return (t * w).sum(0), (t + w).shape
+        """,
+        call="fn(torch.ones((4, 5, 6, 1, 7, 0, 8)[i], 3), torch.ones(3))",
+        steps=7,
+        compiles=4,
+    )
+    size_that_fits_a_constant_by_chance = Program(
+        """
+        w = torch.arange(6.0)
+        def fn(t):
+            a = t[:6]
+            a += 1
+            return a * 2, t[:4], t
+        """,
+        call="fn(torch.arange(float((8, 6, 7, 6, 9, 4, 10)[i])))",
+        steps=7,
+    )
+    loops_over_sizes = Program(
+        """
+        def fn(t):
+            total = 0
+            for k in range(t.shape[0]):
+                total = total + t[k] * k
+            for row in t:
+                total = total - row
+            return total, [r.sum() for r in t]
+        """,
+        call="fn(torch.arange(float(3 * i + 6)).view(i + 2, 3))",
+        steps=5,
+        compiles=5,
+    )
+    sizes_across_a_break = Program(
+        """
+        log = []
+        def fn(t):
+            y = t * t.shape[0]
+            torch.graph_break()
+            log.append(y.shape[0])
+            return y[: y.shape[0] - 1].sum(), y.view(1, -1).shape
+        """,
+        call="fn(torch.arange(float(i + 3)))",
+        steps=12,
+        breaks=2,
+        compiles=4,
+    )
+    module_with_free_batch = Program(
+        """
+        layer = torch.nn.Linear(4, 2)
+        layer.weight.data = torch.arange(8.0).view(2, 4) - 3
+        layer.bias.data = torch.ones(2)
+        model = torch.nn.Sequential(layer, torch.nn.ReLU())
+        def fn(t):
+            y = model(t)
+            return y, y.sum(0), t.flatten(), torch.relu(y)
+        """,
+        call="fn(torch.ones(i + 2, 4) * i)",
+        steps=10,
+        compiles=2,
+    )
+    never_dynamic = Program(
+        "def fn(t): return t * t.shape[0]",
+        call="fn(torch.arange(float(i + 4)))",
+        steps=3,
+        compiles=3,
+        options={"dynamic": False},
+    )
+    objects_that_hold_tensors = Program(
+        """
+        class Bag:
+            def __init__(self): self.seen, self.last = 0, None
+            def add(self, t):
+                self.seen += t.shape[0]
+                self.last = t[1:]
+                return self.last.sum() * self.seen
+        bag = Bag()
+        def fn(t): return bag.add(t)
+        """,
+        call="fn(torch.arange(float(i + 4)))",
+        steps=12,
+        compiles=2,
+    )
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -24,7 +24,7 @@ class Parameters(ProgramCase):
             return x * k, rest, more
         given = {"p": 5}
         """,
-        call="(lambda: fn(x), lambda: fn(x, 3, 4, 5), lambda: fn(x, k=7, q=1), lambda: fn(x, **given), lambda: fn(a=9, x=x))[i]()",
+        call="fn(*((x,), (x, 3, 4, 5), (x,), (x,), ())[i], **({}, {}, {'k': 7, 'q': 1}, given, {'a': 9, 'x': x})[i])",
         steps=5,
     )
     star_arguments_are_fresh_objects = Program(
