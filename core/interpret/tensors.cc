@@ -277,7 +277,11 @@ Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& at
   TensorMeta view_meta;
   if (Info(op).op_class == OpClass::kMaybeView && self != nullptr && self->kind == VariableKind::kTensor) {
     view = AliasesOperand(op, self->tensor->meta, attrs);
-    if (view && op == Op::k_contiguous) return self;
+    if (view && op == Op::k_contiguous) {
+      // Unused, but with it the guard sees whether it is a view for other sizes, too.
+      if (HasFreeSizes() && !graph_.AddNode(op, operands, attrs, SpanOf(CurrentSite())).ok()) PinSizes();
+      return self;
+    }
   }
   // Where the tensor lies is inferred along with its value for other sizes.
   if (view && HasFreeSizes() && !SameLayout(self->tensor->meta, graph_.meta(operands[0]))) PinSizes();

@@ -1,313 +1,626 @@
-"""Corners of the tracer: premises that were not looked at, C functions on numbers of later calls, breaks inside of handlers, calls that do not fit."""
+"""Corners of the language that CPython's own suite walks into: results are those of plain Python, breaks are allowed."""
 
+import gc
+import signal
+import sys
 import unittest
+import weakref
 
+import thirdbook
 from harness import Program, ProgramCase
 
 
-class Premises(ProgramCase):
-    global_that_was_only_passed_on_is_deleted = Program(
-        """
-        spare = [1]
-        def fn(x):
-            pair = (spare, x + 1)
-            return pair[1]
-        def drop():
-            global spare
-            del spare
-        """,
-        call="fn(x) if i < 2 else (drop() if i == 2 else None, fn(x))",
-        steps=3,
-        raises=NameError,
-        breaks=None,
-    )
-    attribute_that_was_only_passed_on_is_deleted = Program(
-        """
-        class Box: pass
-        b = Box()
-        b.spare = [1]
-        def fn(x):
-            pair = (b.spare, x + 1)
-            return pair[1]
-        """,
-        call="fn(x) if i < 2 else (delattr(b, 'spare'), fn(x))",
-        steps=3,
-        raises=AttributeError,
-        breaks=None,
-    )
+def same(source, **options):
+    return Program(source, breaks=None, **options)
 
 
-class NumbersOfLaterCalls(ProgramCase):
-    special_methods_through_c_functions = Program(
-        """
-        import math
-        def fn(x, n, v):
-            items = [n, v, n + 1]
-            return (list(map(abs, items)), list(map(divmod, items, [2, 2, 2])), list(map(round, items)), list(map(math.floor, items)),
-                    list(map(math.trunc, items)), sorted(items, key=abs), [format(k) for k in items], list(map(format, items)), x + n)
-        """,
-        call="fn(x, 3 - i, i - 2.5)",
-        steps=4,
-        breaks=None,
-        compiles=None,
-    )
-    in_place_operators_through_c_functions = Program(
-        """
-        import functools, operator
-        total = [1]
-        def fn(x, n):
-            parts = [[n], [n + 1]]
-            return functools.reduce(operator.add, parts), functools.reduce(operator.mul, [n, 2, 3]), x * n
-        """,
-        call="fn(x, i + 1)",
-        steps=3,
-    )
-    text_of_containers_stays_symbolic = Program(
-        """
-        def fn(x, n, name):
-            return f"{[n, name]} {(n,)} {({name: n})} {n + 1}", ", ".join([name, str(n)]), repr((n, [1])), x + n
-        """,
-        call="fn(x, i, 'abc'[i])",
-        steps=3,
-        recompiles=None,
-    )
-    empty_iterators_that_escape = Program(
-        """
-        kept = []
+class Names(ProgramCase):
+    attribute_names_without_utf8_or_that_are_no_text = same(
+        r"""
+        class C:
+            pass
         def fn(x):
-            fresh, done = iter([]), iter([1])
-            next(done)
-            kept.append((fresh, done, iter(()), iter([n for n in (1, 2) if n > 5])))
-            return x + 1
-        """,
-        steps=2,
-        breaks=None,
-    )
-    sets_whose_elements_collide = Program(
-        """
-        kept = []
-        def fn(x, n):
-            s = {1, 2, 3}
-            s.add(19)
-            s.add(n)
-            kept.append((s, frozenset(s), {8, 16, 0}, {17, 9, 1} | {33}))
-            return list(s), x + 1
-        """,
-        call="fn(x, i * 8)",
-        steps=3,
-        breaks=None,
-    )
-
-
-class Handlers(ProgramCase):
-    break_after_the_name_is_bound = Program(
-        """
-        log = []
-        def fn(x):
-            try:
-                x.nothing
-            except AttributeError as error:
-                torch.graph_break()
-                log.append(type(error).__name__)
-                x = x + 1
-            log.append("after")
-            return x * 2
-        """,
-        steps=3,
-        breaks=None,
-    )
-    break_in_a_handler_without_a_name = Program(
-        """
-        import sys
-        log = []
-        def fn(x, table):
-            for key in ("a", "b"):
+            c, log = C(), []
+            setattr(c, "\udc80", 1)
+            log.append(getattr(c, "\udc80"))
+            log.append(hasattr(c, "\ud800"))
+            for name in (1, None):
                 try:
-                    table[key]
-                except KeyError:
-                    torch.graph_break()
-                    log.append((key, sys.exception().args))
-                else:
-                    log.append(key)
-            return x + len(log), sys.exception()
-        """,
-        call="fn(x, {'a': 1} if i % 2 else {})",
-        steps=4,
-        breaks=None,
-    )
-    break_in_nested_handlers = Program(
-        """
-        import sys
-        log = []
-        def fn(x):
-            try:
-                {}["outer"]
-            except KeyError as outer:
-                try:
-                    [][0]
-                except IndexError as inner:
-                    torch.graph_break()
-                    log.append((str(outer), str(inner), inner.__context__ is outer, sys.exception() is inner))
-                torch.graph_break()
-                log.append((str(outer), sys.exception() is outer))
-            return x + 1
-        """,
-        steps=3,
-        breaks=None,
-    )
-    exception_raised_after_a_break_in_a_handler = Program(
-        """
-        log = []
-        def fn(x, n):
-            try:
-                try:
-                    {}["key"]
-                except KeyError as error:
-                    torch.graph_break()
-                    if n:
-                        raise ValueError(n) from error
+                    getattr(c, name)
+                except TypeError as error:
                     log.append(str(error))
-                finally:
-                    log.append("finally")
-            except ValueError as error:
-                torch.graph_break()
-                log.append((error.args, type(error.__cause__).__name__))
-            return x * 2
-        """,
-        call="fn(x, i % 2)",
-        steps=4,
-        breaks=None,
-    )
-    return_from_a_handler_with_a_break = Program(
-        """
-        log = []
-        def fn(x):
-            for n in range(3):
-                try:
-                    if n == 1:
-                        raise ValueError(n)
-                    log.append(n)
-                except ValueError as error:
-                    torch.graph_break()
-                    return x + len(str(error)), log
-                finally:
-                    log.append("done")
-            return x
-        """,
-        steps=2,
-        breaks=None,
-    )
-    parts_of_a_group = Program(
-        """
-        log = []
-        def fn(x):
-            y = x * 2
             try:
-                raise ExceptionGroup("g", [ValueError(1), KeyError("k")])
-            except* ValueError as group:
-                torch.graph_break()
-                log.append(len(group.exceptions))
-            except* KeyError as group:
-                log.append(str(group.exceptions[0]))
-            return y + len(log)
-        """,
-        steps=2,
-        breaks=None,
+                object.__getattribute__(c, 5)
+            except TypeError as error:
+                log.append(str(error))
+            vars(c)["\udc81"] = 2
+            delattr(c, "\udc80")
+            return log, sorted(map(ascii, vars(c))), x + 1
+        """
+    )
+    keyword_names_without_utf8 = same(
+        r"""
+        def g(**kwargs):
+            return [ascii(k) for k in kwargs]
+        def fn(x):
+            return g(**{"\udcff": 1}), x
+        """
+    )
+    a_text_that_is_equal_to_a_name_stays_another_object = same(
+        """
+        import sys
+        def fn(x):
+            made = "".join(["cor", "ner"])
+            return made is "corner", made == "corner", x
+        """
     )
 
 
-class CallsThatDoNotFit(ProgramCase):
-    every_shape_of_a_signature = Program(
+class Patterns(ProgramCase):
+    errors_of_class_patterns = same(
         """
-        def a(p, q=1, *, r): return p
-        def b(p, /, q): return p
-        def c(*rest, k, **more): return rest
+        class A: __match_args__ = ("a", "a"); a = 1
+        class B: __match_args__ = ["b"]; b = 1
+        class C: __match_args__ = (None,)
+        class D: __match_args__ = ("d",); d = 4
+        class E: pass
+        def one(subject):
+            try:
+                match subject:
+                    case A(p, q): return "A"
+                    case B(p): return "B"
+                    case C(p): return "C"
+                    case D(p, d=q): return "D"
+                    case E(p): return "E"
+                    case int(p, q): return "int"
+            except TypeError as error:
+                return str(error)
+        def fn(x):
+            return [one(s) for s in (A(), B(), C(), D(), E(), 3, "none")], x
+        """
+    )
+    a_key_twice = same(
+        """
+        class K: a = "k"; b = "k"
+        def fn(x):
+            try:
+                match {"k": 1}:
+                    case {K.a: p, K.b: q}: return p, q
+            except ValueError as error:
+                return str(error), x
+        """
+    )
+    get_of_a_mapping_decides = same(
+        """
+        from collections import defaultdict
+        class M(dict):
+            def get(self, key, default=None): return ("got", key)
+            def __missing__(self, key): return "missing"
+        def fn(x):
+            log = []
+            for subject in (M(a=1), defaultdict(int), {"z": 1}):
+                match subject:
+                    case {"z": v}: log.append(v)
+                    case _: log.append("none")
+            return log, x
+        """
+    )
+
+
+class MovedIterators(ProgramCase):
+    iterators_that_c_code_has_read = same(
+        """
+        from itertools import takewhile, islice, chain
+        def fn(x):
+            d = {"a": 1, "b": 2}
+            r = reversed(d)
+            e = enumerate([1, 2, 3])
+            t = takewhile(bool, [1, 0, 1])
+            log = [list(r), sorted(islice(e, 2)), list(t)]
+            return log, r, e, t, x
+        """,
+        call="[(a, [next(it, 'end') for it in rest], x) for a, *rest, x in [fn(x)]]",
+    )
+    iterators_inside_of_lazy_ones = same(
+        """
+        def fn(x):
+            it = iter([1, 2, 3, 4])
+            pairs = zip(it, it)
+            first = next(pairs)
+            inside = [iter("ab")]
+            sums = list(map(list, inside))
+            return first, it, sums, inside[0], x
+        """,
+        call="[(a, list(b), c, list(d), e) for a, b, c, d, e in [fn(x)]]",
+    )
+    a_container_changed_under_its_iterator = same(
+        """
+        from collections import deque
+        def fn(x):
+            d, k = deque([1]), {1: 1}
+            it, pairs = iter(d), zip(k)
+            d.append(2)
+            k[2] = 2
+            return it, pairs, x
+        def outcome(it):
+            try:
+                return next(it)
+            except RuntimeError as error:
+                return str(error)
+        """,
+        call="[(outcome(a), outcome(b), c) for a, b, c in [fn(x)]]",
+    )
+    a_key_that_goes_and_comes_back = same(
+        """
+        def change(d, q):
+            del d[1]
+            d[1] = 0
+            q[0] = 5
+        def fn(x, d, q):
+            keys, items = iter(d), iter(q)
+            next(keys), next(items)
+            change(d, q)
+            log = [next(items)]
+            try:
+                log.append(next(keys))
+            except RuntimeError as error:
+                log.append(str(error))
+            return log, d, q, x
+        """,
+        call="fn(x, {1: 1}, __import__('collections').deque([1, 2]))",
+    )
+
+
+    a_list_that_is_touched_while_it_is_sorted = same(
+        """
+        def touch(item, items):
+            items.append(item)
+            items.pop()
+            return item
+        def fn(x, items):
+            try:
+                items.sort(key=lambda item: touch(item, items))
+            except ValueError as error:
+                return str(error), items, x
+            return "unnoticed", items, x
+        """,
+        call="fn(x, [2, 1])",
+    )
+
+
+class Classes(ProgramCase):
+    bound_methods_of_built_in_bases = same(
+        """
+        class A(list):
+            def __init__(self, *args):
+                super().__init__(*args)
+            def append(self, item):
+                method = super().append
+                self.last = method
+                method(item)
+        class B:
+            def __init__(self, *args):
+                super().__init__(*args)
+        def fn(x):
+            a = A([1])
+            a.append(2)
+            try:
+                B(1)
+            except TypeError as error:
+                return list(a), str(error), x
+        """
+    )
+    super_names_its_own_class_and_refuses_others = same(
+        """
+        class A: pass
+        class B(A):
+            def own(self): return super().__class__, super().__thisclass__, super().__self__ is self
+        def fn(x):
+            log = [B().own() == (super, B, True)]
+            for args in ((1, int), (B, A()), (B, 3)):
+                try:
+                    super(*args).x
+                except (TypeError, AttributeError) as error:
+                    log.append(str(error))
+            return log, x
+        """
+    )
+    bound_methods_bind_once = same(
+        """
+        class A:
+            def m(self): return self
+        class B: pass
+        def fn(x):
+            a, b = A(), B()
+            b.m = a.m.__get__(b, B)
+            return b.m() is a, a.m.__class__.__name__, (lambda: 3).__call__.__call__(), x
+        """
+    )
+    a_descriptor_that_only_sets = same(
+        """
         class D:
-            def m(self, v, w=2): return v
-        def gen(n): yield n
-        calls = (lambda: a(), lambda: a(1), lambda: a(1, 2, 3, r=4), lambda: a(1, r=2, s=3), lambda: b(p=1, q=2), lambda: b(1), lambda: b(1, 2, q=3),
-                 lambda: c(1, 2), lambda: D().m(), lambda: D().m(1, 2, 3), lambda: D().m(1, z=2), lambda: gen(), lambda: gen(1, 2))
+            def __set__(self, obj, value): vars(obj)["d"] = value + 1
+        class C:
+            d = D()
         def fn(x):
-            out = []
-            def local(u, v=3): return u
-            for call in (*calls, lambda: local(), lambda: local(1, w=2), lambda: local(*(1, 2, 3))):
+            c = C()
+            first = c.d.__class__.__name__
+            c.d = 1
+            return first, c.d, x
+        """
+    )
+    the_class_of_what_new_made_is_asked_for_init = same(
+        """
+        class C:
+            def __new__(cls, n): return object.__new__(D)
+            def __init__(self, n): self.n = n
+        class D(C):
+            def __init__(self, n): self.d = n
+        def fn(x):
+            c = C(4)
+            return type(c).__name__, vars(c), x
+        """
+    )
+    copies_of_container_subclasses = same(
+        """
+        from collections import OrderedDict, defaultdict, deque
+        class O(OrderedDict): pass
+        class F(defaultdict): pass
+        class Q(deque): pass
+        class L(list): pass
+        def fn(x):
+            o, f, q, l = O(a=1), F(list, b=[]), Q([1], 3), L([1])
+            made = [o.copy(), o | {"b": 1}, f.copy(), f | {}, q.copy(), q + q, q * 2, l.copy(), l + l]
+            return [(type(m).__name__, m) for m in made], x
+        """
+    )
+    operators_of_number_subclasses = same(
+        """
+        class C(complex):
+            def __eq__(self, other): return abs(self - other) < 0.1
+            __hash__ = None
+        class I(int):
+            def __add__(self, other): return NotImplemented
+        def fn(x):
+            log = [C(1) == 1.01, 1 == 1 + 0j, 2.0 != 2 + 1j, C(2) * 2, -I(3), I(3) - 1]
+            try:
+                log.append(I(3) + "a")
+            except TypeError as error:
+                log.append(str(error))
+            return log, x
+        """
+    )
+    hashes_as_user_code_gives_them = same(
+        """
+        class H:
+            def __init__(self, h): self.h = h
+            def __hash__(self): return self.h
+        def fn(x):
+            log = [hash(H(n)) for n in (-1, 0, 2**61, -2**62, 2**70, hash((1, 2)))]
+            try:
+                hash(H("no"))
+            except TypeError as error:
+                log.append(str(error))
+            a, b = object(), object()
+            return log, hash(frozenset((a, b))) == hash(frozenset((b, a))), hash(a) == hash(a), x
+        """
+    )
+    a_default_factory_that_is_set_later = same(
+        """
+        from collections import defaultdict
+        def fn(x):
+            d = defaultdict()
+            d.default_factory = list
+            d["a"].append(1)
+            return d, d.copy().default_factory, x
+        """
+    )
+
+
+class Raising(ProgramCase):
+    interrupts_and_exits_that_traced_code_raises = same(
+        """
+        class F:
+            def __init__(self, error): self.error = error
+            def __iter__(self): raise self.error
+        def fn(x):
+            log = []
+            for error in (KeyboardInterrupt("k"), SystemExit(3)):
                 try:
-                    call()
-                except TypeError as error:
-                    out.append(str(error))
-            return out, x + len(out)
+                    list(F(error))
+                except BaseException as caught:
+                    log.append((caught is error, caught.args))
+            return log, x
         """
     )
-    unpacking_and_stars = Program(
-        """
-        def pair(v):
-            a, b = v
-            return a
-        def rest(v):
-            a, b, *c = v
-            return a
-        def spread(v): return [0, *v]
-        def named(v): return dict(**v)
-        def fn(x):
-            out = []
-            for function in (pair, rest, spread):
-                for value in (5, None, [1], (1, 2, 3), "a", {1: 2}, range(4), {"k": 1}):
-                    try:
-                        out.append(function(value))
-                    except (TypeError, ValueError) as error:
-                        out.append(str(error))
-            return out, x + 1
-        """
-    )
-    wrong_classes = Program(
+    too_little_memory_is_found_by_the_real_call = same(
         """
         def fn(x):
-            out = []
-            for check in (lambda: isinstance(1, 5), lambda: isinstance(1, (int, 5)), lambda: isinstance("a", (int, "b")), lambda: issubclass(1, int),
-                          lambda: issubclass(int, "a")):
+            for make in (lambda: [0] * 2**60, lambda: b"a" * 2**61):
                 try:
-                    out.append(check())
-                except TypeError as error:
-                    out.append(str(error))
-            return out, x + 1
+                    make()
+                except (MemoryError, OverflowError):
+                    pass
+                else:
+                    return "made"
+            return "refused", x
         """
     )
-    partials_and_getters = Program(
+    a_failing_change_of_a_set_is_not_replayed = same(
         """
-        import functools, operator
-        class Box:
-            def __init__(self, v): self.v, self.inner = v, self
-            def times(self, n, scale=1): return self.v * n * scale
-        def f(a, b=2, *rest, k=3, **more): return a, b, rest, k, more
-        p = functools.partial(f, 1, k=5)
-        q = functools.partial(p, b=7, z=8)
-        first, path, call = operator.itemgetter(1, 0), operator.attrgetter("inner.v"), operator.methodcaller("times", 3, scale=2)
-        kept = []
-        class Holder:
-            method = functools.partial(f, "bound")
-        def fn(x, n):
-            made = functools.partial(f, n, k=n)
-            again = functools.partial(made, 9)
-            kept.append((again, operator.itemgetter(n)))
-            b = Box(n)
-            return (p(), q(k=n), made(2, 3, z=1), again(), again.func is f, again.args, first([n, 2]), path(b), call(b),
-                    sorted([(1, 2), (0, 5)], key=operator.itemgetter(1)), list(map(operator.attrgetter("v"), [b])), x + n)
+        def fn(x, s):
+            log = []
+            for change in (lambda: s.remove(9), lambda: s.update([7], 5)):
+                try:
+                    change()
+                except (KeyError, TypeError) as error:
+                    log.append(repr(error))
+            return log, sorted(s), x
         """,
-        call="fn(x, i)",
-        steps=3,
-        breaks=None,
+        call="fn(x, {1, 2})",
     )
-    methods_compared = Program(
+    context_of_an_exception_that_was_there = same(
         """
-        class Box:
-            def m(self): return 1
-            def k(self): return 2
-        b, c = Box(), Box()
-        kept = b.m
-        def fn(x): return b.m == b.m, b.m == c.m, b.m != b.k, kept == b.m, b.m == 1, b.m is b.m, x + 1
+        def fn(x, outer, inner):
+            try:
+                try:
+                    raise outer
+                finally:
+                    raise inner
+            except ValueError as error:
+                return error is inner, error.__context__ is outer, error.__traceback__ is not None, x
+        """,
+        call="fn(x, ValueError(1), ValueError(2))",
+    )
+    every_class_of_an_except_clause_is_checked = same(
+        """
+        def fn(x):
+            try:
+                try:
+                    raise ValueError
+                except (ValueError, 42):
+                    return "caught"
+            except TypeError as error:
+                return str(error), x
+        """
+    )
+    init_of_an_exception_that_was_there = same(
+        """
+        def fn(x, error):
+            error.__init__()
+            return error.args, x
+        """,
+        call="fn(x, ValueError(1, 2))",
+    )
+    print_refuses_options = same(
+        """
+        def fn(x):
+            log = []
+            for options in ({"sep": 1}, {"foo": 1}, {"end": b""}):
+                try:
+                    print("p", **options)
+                except TypeError as error:
+                    log.append(str(error))
+            return log, x
         """
     )
 
 
-if __name__ == "__main__":
-    unittest.main()
+class Scopes(ProgramCase):
+    locals_show_the_contents_of_cells = same(
+        """
+        def fn(x):
+            a, b = 1, 2
+            def g(): return a, b
+            seen = sorted((k, v) for k, v in locals().items() if k in "ab")
+            b = 3
+            return seen, sorted(k for k in locals()), eval("a + 1"), g(), x
+        """
+    )
+    tuples_keep_their_identity = same(
+        """
+        TUPLES = [tuple(range(2, 4)), tuple(range(2, 4)), (1, [])]
+        def fn(x, t):
+            same = [t * 1 is t, t + () is t, tuple(t) is t, t[:] is t, () + t is t]
+            return same, t, x
+        """,
+        call="[(a, b is TUPLES[i], c) for a, b, c in [fn(x, TUPLES[i])]]",
+    )
+    deeply_nested_data = same(
+        """
+        def fn(x):
+            t, f = (), []
+            for _ in range(300):
+                t = (t, int)
+                f = filter(bool, f)
+            try:
+                found = isinstance(1, t)
+            except RecursionError:
+                found = "too deep"
+            return found, list(f), x
+        """
+    )
+    factory_that_fills_its_own_key = same(
+        """
+        from collections import defaultdict
+        def fn(x):
+            count, d = 0, None
+            def make():
+                nonlocal count
+                count += 1
+                own = count
+                if own == 1:
+                    d["k"]
+                return own
+            d = defaultdict(make)
+            return d["k"], d, count, x
+        """
+    )
+    in_place_union_with_any_mapping = same(
+        """
+        from collections import UserDict
+        def fn(x, old):
+            made = {"a": 1}
+            made |= UserDict(b=2)
+            old |= UserDict(c=3)
+            return type(made).__name__, made, old, x
+        """,
+        call="fn(x, {'o': 1})",
+    )
+    length_hint_of_user_classes = same(
+        """
+        class H:
+            def __init__(self): self.log = []
+            def __iter__(self): return iter("ab")
+            def __length_hint__(self):
+                self.log.append("asked")
+                return 2
+        def fn(x):
+            h = H()
+            return list(h), h.log, x
+        """
+    )
+    reduce_of_a_container_with_attributes = same(
+        """
+        from collections import OrderedDict
+        class O(OrderedDict): pass
+        def fn(x):
+            o = O(a=1)
+            o.x = 10
+            return o.__reduce__()[2], o.__reduce_ex__(2)[2], x
+        """
+    )
+    modules_that_are_half_made = same(
+        """
+        from types import ModuleType as M
+        def fn(x):
+            m = M.__new__(M)
+            log = [hasattr(m, "__name__"), bool(m.__dict__)]
+            m.foo = 1
+            return log, m.__dict__, x
+        """
+    )
+    instances_with_keys_that_are_no_text = same(
+        """
+        class Key:
+            def __hash__(self): return hash("attr")
+            def __eq__(self, other):
+                log.append("compared")
+                return False
+        log = []
+        class C: attr = 5
+        def fn(x):
+            c = C()
+            c.__dict__[Key()] = 0
+            return c.attr, log, x
+        """
+    )
+    object_setattr_is_refused_where_a_type_has_its_own = same(
+        """
+        class M(type):
+            def __setattr__(cls, name, value): object.__setattr__(cls, name, value)
+        class C(metaclass=M): pass
+        def fn(x):
+            try:
+                C.a = 1
+            except TypeError as error:
+                return str(error), hasattr(C, "a"), x
+        """
+    )
+    generators_keep_the_name_of_their_function = same(
+        """
+        def fn(x):
+            def g(): yield 1
+            first = g()
+            name = first.__name__
+            g.__name__ = "renamed"
+            return name, g().__name__, first.__name__, x
+        """
+    )
+    names_from_a_package_are_submodules = same(
+        """
+        def fn(x):
+            from tb_package import inner
+            return inner.value, x
+        """,
+        modules={"tb_package": "__path__ = []", "tb_package.inner": "value = 3"},
+    )
+    keyword_texts_of_a_subclass = same(
+        """
+        class S(str): pass
+        def fn(x):
+            try:
+                return dict(**{S("a"): 1}), print(end="", **{S("foo"): 2}), x
+            except TypeError as error:
+                return str(error), x
+        """
+    )
+
+
+class Lifetimes(unittest.TestCase):
+    """Compiled code keeps nothing alive that the traced call made."""
+
+    def test_functions_and_classes_die(self):
+        def functions():
+            def inner():
+                return 3
+            reference = weakref.ref(inner)
+            inner()
+            return reference
+
+        def classes():
+            class A:
+                pass
+            a = A()
+            a.x = 1
+            reference = weakref.ref(A)
+            return reference, a.x
+
+        for function in (functions, classes):
+            with self.subTest(function.__name__):
+                made = thirdbook.compile(function)()
+                gc.collect()
+                self.assertIsNone((made if function is functions else made[0])())
+
+
+class Limits(unittest.TestCase):
+    @unittest.skipUnless(hasattr(signal, "setitimer"), "no timers here")
+    def test_an_interrupt_stops_tracing(self):
+        done = []
+
+        def long():
+            total = 0
+            for n in range(30000):
+                total += n
+            done.append(total)
+            return total
+
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            compiled = thirdbook.compile(long)
+            signal.setitimer(signal.ITIMER_REAL, 0.002)
+            with self.assertRaises(KeyboardInterrupt):
+                while True:
+                    compiled()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        self.assertEqual(compiled(), sum(range(30000)))
+
+    def test_recursion_goes_as_deep_as_in_plain_python(self):
+        class Base:
+            def down(self, n):
+                return n
+
+        class Down(Base):
+            def down(self, n):
+                return super().down(n) if n == 0 else self.down(n - 1) + 1
+
+        before = sys.getrecursionlimit()
+        try:
+            sys.setrecursionlimit(3000)
+            self.assertEqual(thirdbook.compile(lambda n: Down().down(n))(2500), 2500)
+            with self.assertRaises(RecursionError):
+                thirdbook.compile(lambda n: Down().down(n))(4000)
+        finally:
+            sys.setrecursionlimit(before)

@@ -330,6 +330,16 @@ class Sizes(ProgramCase):
         call="fn(torch.arange(float((8, 6, 7, 6, 9, 4, 10)[i])))",
         steps=7,
     )
+    contiguous_by_chance = Program(
+        """
+        def fn(t):
+            a = t[:, :4].contiguous()
+            a += 1
+            return a * 1, t * 1
+        """,
+        call="fn(torch.arange(float(3 * (5, 4, 6, 4, 7)[i])).view(3, -1))",
+        steps=5,
+    )
     loops_over_sizes = Program(
         """
         def fn(t):
