@@ -250,7 +250,7 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
         BreakKind::kKeptByPython);
   }
   if (kind->tp_descr_get == nullptr) return Fixed(descriptor);
-  if (strcmp(kind->tp_name, "_collections._tuplegetter") == 0 && object != nullptr) {
+  if (strstr(kind->tp_name, "_tuplegetter") != nullptr && object != nullptr) {
     PyRef parts =
         PyRef::Steal(PyObject_CallMethod(descriptor, "__reduce__", nullptr));  // (type, (index, doc))
     if (!parts) return RaiseFromPython();

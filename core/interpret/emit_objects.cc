@@ -149,7 +149,11 @@ bool Emitter::BuildContainer(Var v) {
     PyRef order = again ? PyRef::Steal(PySequence_List(again.get())) : PyRef();
     PyErr_Clear();
     bool addresses = false;  // new objects: their order is not known in any case
-    for (Py_ssize_t i = 0; i < n; i++) addresses = addresses || IsProxy(PyList_GET_ITEM(items.get(), i));
+    for (Py_ssize_t i = 0; i < n; i++) {
+      PyObject* item = PyList_GET_ITEM(items.get(), i);
+      VariableKind kind = IsProxy(item) ? t_.Look(ProxyVariable(item))->kind : VariableKind::kConst;
+      addresses = addresses || kind == VariableKind::kNew || kind == VariableKind::kTensor;
+    }
     for (Py_ssize_t i = 0; i < n && !addresses; i++) {
       if (!order || PyList_GET_ITEM(order.get(), i) != PyList_GET_ITEM(items.get(), i))
         return Fail(v, "a set whose order depends on how it was made outlives the traced code");
