@@ -258,7 +258,7 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
         BreakKind::kKeptByPython);
   }
   if (kind->tp_descr_get == nullptr) return Fixed(descriptor);
-  if (strcmp(kind->tp_name, "_collections._tuplegetter") == 0 && object != nullptr) {
+  if (strstr(kind->tp_name, "_tuplegetter") != nullptr && object != nullptr) {
     PyRef parts =
         PyRef::Steal(PyObject_CallMethod(descriptor, "__reduce__", nullptr));  // (type, (index, doc))
     if (!parts) return RaiseFromPython();
@@ -296,6 +296,7 @@ Var Trace::AttributeValue(PyObject* found, PyTypeObject* type, PyObject* name) {
 // absence must be guarded.
 bool Trace::InstanceLookup(Var o, PyObject* name, bool guard_absence, Var* out) {
   *out = nullptr;
+  if (!IsName(name)) return false;
   bool deleted;
   Var written = o->FindAttribute(name, &deleted);
   if (written != nullptr) {

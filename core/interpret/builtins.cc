@@ -324,6 +324,11 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       if (sys_dict != known_.end() && (sys_dict->second->shadow || !sys_dict->second->delta.empty())) {
         return Break("print() after sys was changed in this call", BreakKind::kStreams);
       }
+      // A stream of the user's may raise, and the replay is outside of the traced code's try.
+      PyObject* stream = PySys_GetObject("stdout");
+      if (stream != nullptr && PyType_HasFeature(Py_TYPE(stream), Py_TPFLAGS_HEAPTYPE) &&
+          !PyType_HasFeature(Py_TYPE(stream), Py_TPFLAGS_IMMUTABLETYPE) && HandlesExceptions())
+        return Break("print() to a stream of the program's own inside of a try or with", BreakKind::kStreams);
       std::vector<Var> texts;
       for (size_t i = 0; i < n; i++) {
         Var a = Look(args[i]);

@@ -85,7 +85,10 @@ void Emitter::CountSource(SourceId s) {
     source_slot_.resize(static_cast<size_t>(t_.sources().size()), -1);
   }
   if (source_uses_[static_cast<size_t>(s.value)]++ > 0) return;
-  for (SourceId operand : t_.sources().at(s).operands) CountSource(operand);
+  const Source& source = t_.sources().at(s);
+  if (source.kind == SourceKind::kObject && PyType_Check(t_.object(source.object)))
+    CollectFrom(t_.LocalClass(reinterpret_cast<PyTypeObject*>(t_.object(source.object))));
+  for (SourceId operand : source.operands) CountSource(operand);
 }
 
 bool Emitter::DependsOnGraph(SourceId s) {
@@ -247,7 +250,13 @@ void Emitter::EmitSourceBody(const Source& s) {
   switch (s.kind) {
     case SourceKind::kLocal: Op(Opcode::LOAD_FAST, s.detail); break;
     case SourceKind::kClosureCell: Op(Opcode::LOAD_FAST, CodeBuilder::FreeSlot(s.detail)); break;
-    case SourceKind::kObject: LoadConst(t_.object(s.object)); break;
+    case SourceKind::kObject:
+      if (PyType_Check(t_.object(s.object))) {
+        LoadClass(reinterpret_cast<PyTypeObject*>(t_.object(s.object)));
+      } else {
+        LoadConst(t_.object(s.object));
+      }
+      break;
     case SourceKind::kCellContents: {
       const Source& cell = t_.sources().at(s.operands[0]);
       if (cell.kind == SourceKind::kClosureCell) {

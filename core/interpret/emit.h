@@ -104,6 +104,7 @@ class Emitter {
   bool EmitContinuation(int32_t target, int32_t depth);
   bool EmitHandler(int32_t handler, int32_t depth);
   int32_t UntouchedDepth() const;
+  bool BoundAfterBreak(int32_t slot) const;
   int32_t MapSlot(const Instruction& i, int32_t slot) const;
 
   Trace& t_;

@@ -20,16 +20,6 @@ bool Emitter::EmitReturn() {
   return true;
 }
 
-// Whether the instruction binds the slot. (Storing NULL, which unbinds, is no instruction to break at.)
-static bool StoresLocal(const Instruction& i, int32_t slot) {
-  switch (i.op) {
-    case Opcode::STORE_FAST: return i.arg == slot;
-    case Opcode::STORE_FAST_LOAD_FAST: return i.arg >> 4 == slot;
-    case Opcode::STORE_FAST_STORE_FAST: return i.arg >> 4 == slot || (i.arg & 15) == slot;
-    default: return false;
-  }
-}
-
 // A slot of the original in the rewritten function.
 int32_t Emitter::MapSlot(const Instruction& i, int32_t slot) const {
   (void)i;
@@ -222,14 +212,11 @@ bool Emitter::EmitContinuation(int32_t target, int32_t depth) {
         }
     }
   }
-  const Instruction& broken = root_.parts->image.instructions[static_cast<size_t>(root_.pc)];
   for (int32_t slot = 0; slot < nonfree_; slot++) {
     bool cell = (root_.parts->local_kinds[static_cast<size_t>(slot)] & kLocalCell) != 0;
-    bool bound = root_.locals[static_cast<size_t>(slot)] != nullptr;
-    if (broken.op == Opcode::DELETE_FAST && broken.arg == slot) bound = false;
+    bool bound = BoundAfterBreak(slot);
     auto changed = handler_binds_.find(slot);
     if (changed != handler_binds_.end()) bound = changed->second;
-    bound = bound || StoresLocal(broken, slot);
     if (!cell && bound) point.bound_locals.push_back(slot);
     if (cell && !bound) return Fail(-1, "a break before the cells of the frame are made");
   }
@@ -266,6 +253,32 @@ bool Emitter::EmitContinuation(int32_t target, int32_t depth) {
   Op(Opcode::CALL, count);
   Op(Opcode::RETURN_VALUE);
   return true;
+}
+
+// Whether a local is bound after the broken instruction, which may store or clear it.
+bool Emitter::BoundAfterBreak(int32_t slot) const {
+  const Instruction& broken = root_.parts->image.instructions[static_cast<size_t>(root_.pc)];
+  auto stores = [&](size_t from_top) {
+    return root_.stack[root_.stack.size() - from_top]->kind != VariableKind::kNull;
+  };
+  switch (broken.op) {
+    case Opcode::DELETE_FAST:
+    case Opcode::LOAD_FAST_AND_CLEAR:
+      if (broken.arg == slot) return false;
+      break;
+    case Opcode::STORE_FAST:
+      if (broken.arg == slot) return stores(1);
+      break;
+    case Opcode::STORE_FAST_LOAD_FAST:
+      if (broken.arg >> 4 == slot) return stores(1);
+      break;
+    case Opcode::STORE_FAST_STORE_FAST:  // the top first
+      if ((broken.arg & 15) == slot) return stores(2);
+      if (broken.arg >> 4 == slot) return stores(1);
+      break;
+    default: break;
+  }
+  return root_.locals[static_cast<size_t>(slot)] != nullptr;
 }
 
 // How many stack values the broken instruction leaves alone; some look deeper than they take.

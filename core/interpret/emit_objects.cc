@@ -193,7 +193,11 @@ bool Emitter::BuildContainer(Var v) {
   Py_ssize_t n = PyList_GET_SIZE(items.get());
   if (PyAnySet_Check(shadow)) {
     bool addresses = false;  // new objects: their order is not known in any case
-    for (Py_ssize_t i = 0; i < n; i++) addresses = addresses || IsProxy(PyList_GET_ITEM(items.get(), i));
+    for (Py_ssize_t i = 0; i < n; i++) {
+      PyObject* item = PyList_GET_ITEM(items.get(), i);
+      VariableKind kind = IsProxy(item) ? t_.Look(ProxyVariable(item))->kind : VariableKind::kConst;
+      addresses = addresses || kind == VariableKind::kNew || kind == VariableKind::kTensor;
+    }
     if (!OrderForSet(shadow, items.get()) && !addresses)
       return Fail(v, "a set whose order depends on how it was made outlives the traced code");
   }

@@ -103,6 +103,15 @@ bool Interpreter::Unwind() {
   return true;
 }
 
+bool Trace::HandlesExceptions() const {
+  for (const SymbolicFrame* f : frame_stack_) {
+    for (const ExceptionRegion& r : f->parts->image.regions) {
+      if (f->pc >= r.begin && f->pc < r.end) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<Var> Interpreter::PopMany(int32_t n) {
   std::vector<Var> out(f_.stack.end() - n, f_.stack.end());
   f_.stack.resize(f_.stack.size() - static_cast<size_t>(n));

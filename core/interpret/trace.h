@@ -306,6 +306,7 @@ class Trace {
   std::string Describe(Var v);                    // short text for the ledger
   int CurrentLine();
   Site CurrentSite();
+  bool HandlesExceptions() const;  // whether a frame of the traced code would see one that is raised here
   SymbolicFrame* current_frame() { return frame_stack_.empty() ? nullptr : frame_stack_.back(); }
   int root_step() const { return root_step_; }
   int LastResumableStep()

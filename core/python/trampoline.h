@@ -8,6 +8,8 @@
 
 #include <Python.h>
 
+#include "python/cpython_internal.h"
+
 namespace thirdbook {
 
 // Works off `result` (stolen) until it is no ResumeRequest. NULL with an exception set.
@@ -21,6 +23,21 @@ void LeaveClaim(PyCodeObject* code, Claim claim);
 // references to the arguments are dropped, since the frame has its own (so that objects die when the frame
 // drops them).
 Claim TakeClaim(PyCodeObject* code);
+
+// While a replacement runs: the frame that it replaces, which holds the arguments too. One stack a thread.
+class ReplacedFrame {
+ public:
+  ReplacedFrame(InterpreterFrame* frame, int count);  // null: none was made
+  ReplacedFrame(const ReplacedFrame&) = delete;
+  ReplacedFrame& operator=(const ReplacedFrame&) = delete;
+  ~ReplacedFrame();
+  static void Release();  // the innermost one lets go of its arguments
+
+ private:
+  InterpreterFrame* frame_;
+  int count_;
+  ReplacedFrame* outer_;
+};
 
 bool InitTrampoline(PyObject* module);  // ResumeRequest, _resume, _fallback
 

@@ -392,6 +392,23 @@ class Raising(ProgramCase):
         """,
         call="fn(x, ValueError(1, 2))",
     )
+    a_stream_that_raises_inside_of_a_try = same(
+        """
+        import sys
+        class Guard:
+            def write(self, text): raise RuntimeError("no " + text)
+        def fn(x):
+            before, sys.stdout = sys.stdout, Guard()
+            return inner(before), x
+        def inner(before):
+            try:
+                print("text")
+            except RuntimeError as error:
+                return str(error)
+            finally:
+                sys.stdout = before
+        """
+    )
     print_refuses_options = same(
         """
         def fn(x):
@@ -415,6 +432,20 @@ class Scopes(ProgramCase):
             seen = sorted((k, v) for k, v in locals().items() if k in "ab")
             b = 3
             return seen, sorted(k for k in locals()), eval("a + 1"), g(), x
+        """
+    )
+    comprehension_variables_that_die_loudly = same(
+        """
+        class Loud:
+            def __init__(self, n): self.n = n
+            def __del__(self): log.append(self.n)
+        log = []
+        def made(): return (Loud(n) for n in range(3))
+        def fn(x):
+            first = [e.n for e in made()]
+            log.append("between")
+            second = {a.n: b.n for a, b in zip(made(), made())}
+            return first, second, list(log), x
         """
     )
     tuples_keep_their_identity = same(
@@ -489,6 +520,18 @@ class Scopes(ProgramCase):
             o.x = 10
             return o.__reduce__()[2], o.__reduce_ex__(2)[2], x
         """
+    )
+    sets_come_out_in_their_order = same(
+        """
+        WORDS = [f"w{n}" for n in range(40)]
+        def fn(x, old):
+            s = set(WORDS[:20])
+            for w in WORDS[5:15]:
+                s.discard(w)
+            s |= {"x", "y"}
+            return list(s), s, frozenset(s), list(old), str(old), x
+        """,
+        call="[list(p) if isinstance(p, (set, frozenset)) else p for p in fn(x, set('gallahad'))]",
     )
     modules_that_are_half_made = same(
         """
