@@ -325,12 +325,22 @@ bool ResumeStackItems(PyCodeObject* code, int32_t target, std::vector<ResumeItem
   return fits;
 }
 
+constexpr int kMaxResumeDepth = 6;
+
 PyCodeObject* MakeResumeCode(PyCodeObject* code, const ResumePoint& point) {
   CodeState* state = EnsureState(code);
   if (state == nullptr) return nullptr;
   ResumePoint in_origin;
   if (state->origin != nullptr && PointInOrigin(*state, point, &in_origin)) {
     return MakeResumeCode(state->origin, in_origin);
+  }
+  // Resume codes of resume codes are made where the origin cannot express the stack, as inside of handlers. Each puts
+  // more on it; a chain that goes on is going round in circles.
+  int depth = 0;
+  for (CodeState* s = state; s != nullptr && s->origin != nullptr; s = FindState(s->origin)) depth++;
+  if (depth >= kMaxResumeDepth) {
+    PyErr_SetString(PyExc_RuntimeError, "resume codes are nested too deep");
+    return nullptr;
   }
   for (const ResumeCode& known : state->resumes) {
     if (known.point == point) return reinterpret_cast<PyCodeObject*>(Py_NewRef(known.code));
