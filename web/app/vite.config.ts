@@ -20,7 +20,7 @@ const kPyodideFiles = [
   "pyodide-lock.json",
 ];
 const kFacts = "virtual:build-facts";
-const kMade = ["wheel_file.js", "kernel_bridge.js"];
+const kMade = ["wheel_file.js", "kernel_bridge.js", "thirdbook_runtime.mjs"];
 const { version } = JSON.parse(readFileSync(join(kRepo, "package.json"), "utf8")) as { version: string };
 
 /** Sizes of Pyodide's files and the first example's run, as a module. */
@@ -40,7 +40,7 @@ function buildFacts(): Plugin {
   };
 }
 
-/** Two of the package's modules are made by web/build.mjs, not by TypeScript. */
+/** The package's modules that TypeScript does not make. */
 function madeModules(): Plugin {
   return {
     name: "thirdbook-made-modules",
