@@ -354,9 +354,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     PyRef graph_object;
     if (emitter.needs_graph()) {
       graph.set_outputs(emitter.outputs());
-      graph_object =
-          PyRef::Steal(MakeGraphObject(std::move(graph), BackendOption(options), emitter.array_outputs(),
-                                       size_premises != nullptr));
+      graph_object = PyRef::Steal(MakeGraphObject(std::move(graph), BackendOption(options),
+                                                  emitter.array_outputs(), size_premises != nullptr));
       if (!graph_object) {
         PyErr_Clear();
         current_trace = previous;

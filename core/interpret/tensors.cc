@@ -295,8 +295,7 @@ Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& at
   }
   Result<ValueRef> node = graph_.AddNode(op, operands, attrs, SpanOf(CurrentSite()));
   if (!node.ok())
-    return Break("the operation refuses its operands: " + node.status().message(),
-                 BreakKind::kPythonRaises);
+    return Break("the operation refuses its operands: " + node.status().message(), BreakKind::kPythonRaises);
   graph_.mutable_nodes()[static_cast<size_t>(node->node.value)].symbolic = std::move(symbolic);
   if (view) return NewView(self, view_meta, *node);
   size_t outputs = graph_.node(node->node).metas.size();
@@ -483,8 +482,7 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
       if (!PyLong_Check(d)) return Break(std::string(text) + "() of a dimension that is no int");
       int64_t i = PyLong_AsLongLong(d);
       if (i < 0) i += meta.rank();
-      if (i < 0 || i >= meta.rank())
-        return Break("a dimension out of range", BreakKind::kPythonRaises);
+      if (i < 0 || i >= meta.rank()) return Break("a dimension out of range", BreakKind::kPythonRaises);
       if (!stride) return SizeAt(v, static_cast<size_t>(i));
       PinSizes();
       return ConstSteal(PyLong_FromLongLong(meta.strides[static_cast<size_t>(i)]));

@@ -52,7 +52,7 @@ struct TensorState {
   ValueRef value;   // its graph value as of `version`
   int version = 0;
   bool requires_grad = false;
-  ArrayForm form;  // no library: a tensor
+  ArrayForm form;                   // no library: a tensor
   std::vector<int32_t> free_sizes;  // of an input, a dimension: its symbol (sizes.h) or -1; empty: all fixed
 };
 

@@ -35,9 +35,9 @@ struct Fitted {
 struct GraphObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   Graph* graph;
-  Executable* executable;  // nullptr: node by node
-  DeviceGraph* device;     // nullptr: never on the GPU
-  bool device_first;       // on the GPU wherever the inputs are
+  Executable* executable;                           // nullptr: node by node
+  DeviceGraph* device;                              // nullptr: never on the GPU
+  bool device_first;                                // on the GPU wherever the inputs are
   std::unordered_map<std::string, Fitted>* fitted;  // by sizes; nullptr: the sizes are those of the trace
   Backend backend;
   std::vector<Scalar>* scalars;
@@ -332,8 +332,8 @@ PyObject* MakeGraphObject(Graph graph, Backend backend, std::vector<ArrayOutput>
   g->vectorcall = CallGraph;
   g->executable = executable.release();
   // Arrays of other libraries are in memory.
-  const bool anywhere = (backend == Backend::kWebGpu || backend == Backend::kAuto) && !random && !any_size &&
-                        arrays.empty();
+  const bool anywhere =
+      (backend == Backend::kWebGpu || backend == Backend::kAuto) && !random && !any_size && arrays.empty();
   g->device = anywhere ? new DeviceGraph : nullptr;
   g->device_first = backend == Backend::kWebGpu;
   g->fitted = any_size ? new std::unordered_map<std::string, Fitted>() : nullptr;

@@ -23,9 +23,9 @@ struct ArrayOutput {
   PyRef recipe;       // filled in by MakeGraphObject
 };
 
-// New reference; NULL with an exception set. Outputs that `arrays` does not name are tensors. With `any_size` inputs may have other sizes than while tracing,
-// and the graph may have symbolic ints: it is optimised and planned anew for each set of sizes, on the same
-// kernels.
+// New reference; NULL with an exception set. Outputs that `arrays` does not name are tensors. With `any_size`
+// inputs may have other sizes than while tracing, and the graph may have symbolic ints: it is optimised and
+// planned anew for each set of sizes, on the same kernels.
 PyObject* MakeGraphObject(Graph graph, Backend backend, std::vector<ArrayOutput> arrays = {},
                           bool any_size = false);
 // The graph of a graph object; nullptr when `object` is none.

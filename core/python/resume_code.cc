@@ -334,8 +334,8 @@ PyCodeObject* MakeResumeCode(PyCodeObject* code, const ResumePoint& point) {
   if (state->origin != nullptr && PointInOrigin(*state, point, &in_origin)) {
     return MakeResumeCode(state->origin, in_origin);
   }
-  // Resume codes of resume codes are made where the origin cannot express the stack, as inside of handlers. Each puts
-  // more on it; a chain that goes on is going round in circles.
+  // Resume codes of resume codes are made where the origin cannot express the stack, as inside of handlers.
+  // Each puts more on it; a chain that goes on is going round in circles.
   int depth = 0;
   for (CodeState* s = state; s != nullptr && s->origin != nullptr; s = FindState(s->origin)) depth++;
   if (depth >= kMaxResumeDepth) {
