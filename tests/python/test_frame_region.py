@@ -23,7 +23,7 @@ from hooking import (
     replaced,
     tracing,
 )
-from thirdbook import _core
+from thirdbook import _api, _core
 
 
 ROUNDS = 3000
@@ -243,8 +243,7 @@ class RegionTest(unittest.TestCase):
             with self.assertRaises(TypeError):
                 _core.set_skip_prefixes([1])
         finally:
-            _core.set_skip_prefixes([])
-            _core.set_trace_files([])
+            _api._set_up()
 
     def test_generators_coroutines_and_class_bodies_are_never_asked_about(self) -> None:
         def outside(n: int) -> list:
