@@ -1,5 +1,3 @@
-import time
-
 import torch
 
 
@@ -7,9 +5,8 @@ import torch
 def f(x):
     try:
         raise ExceptionGroup("two", [ValueError("no"), KeyError("key")])
-    except* ValueError as group:
+    except* ValueError as group:  # breaks here
         x = x + len(group.exceptions)
-        time.perf_counter()  # breaks here
     except* KeyError:
         x = x * 2
     return x
