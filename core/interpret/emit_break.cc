@@ -142,6 +142,10 @@ bool Emitter::EmitHandler(int32_t handler, int32_t depth) {
     return EmitContinuation(handler + 1, depth + 1);
   }
   // Clean-up that ends by raising again: run it here, then go to the next handler outwards.
+  // It may put back a local that was unbound: which of the values are NULL?
+  std::vector<bool> null(static_cast<size_t>(depth));
+  for (size_t k = 0; k < null.size() && k < root_.stack.size(); k++)
+    null[k] = root_.stack[k]->kind == VariableKind::kNull && static_cast<int32_t>(k) < UntouchedDepth();
   int32_t begin = code_.here();
   int32_t at = handler;
   while (true) {
@@ -150,9 +154,26 @@ bool Emitter::EmitHandler(int32_t handler, int32_t depth) {
     uint16_t flags = OpcodeFlags(i.op);
     code_.SetPosition(i.position);
     Op(i.op, (flags & (opcode_flag::kLocal | opcode_flag::kCell)) != 0 ? MapSlot(i, i.arg) : i.arg);
-    if (i.op == Opcode::STORE_FAST || i.op == Opcode::DELETE_FAST)
-      handler_binds_[i.arg] = i.op == Opcode::STORE_FAST;
+    auto from_top = [&](int32_t n) { return null[null.size() - static_cast<size_t>(n)]; };
+    if (i.op == Opcode::STORE_FAST) handler_binds_[i.arg] = !from_top(1);
+    if (i.op == Opcode::STORE_FAST_STORE_FAST) {
+      handler_binds_[i.arg >> 4] = !from_top(1);
+      handler_binds_[i.arg & 15] = !from_top(2);
+    }
+    if (i.op == Opcode::STORE_FAST_LOAD_FAST || i.op == Opcode::LOAD_FAST_AND_CLEAR)
+      return Fail(-1, "an exception handler of an unusual shape");
+    if (i.op == Opcode::DELETE_FAST) handler_binds_[i.arg] = false;
     if (i.op == Opcode::RERAISE) break;
+    if (i.op == Opcode::SWAP) {
+      const bool top = from_top(1);
+      null[null.size() - 1] = from_top(i.arg);
+      null[null.size() - static_cast<size_t>(i.arg)] = top;
+    } else if (i.op == Opcode::COPY) {
+      null.push_back(from_top(i.arg));
+    } else {
+      null.resize(null.size() - static_cast<size_t>(StackPops(i.op, i.arg)));
+      null.resize(null.size() + static_cast<size_t>(StackPushes(i.op, i.arg)), false);
+    }
     if (IsUnconditional(i.op) || at - handler > 40)
       return Fail(-1, "an exception handler of an unusual shape");
     at++;

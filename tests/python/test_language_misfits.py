@@ -5,6 +5,33 @@ import unittest
 from harness import Program, ProgramCase
 
 
+class CleanUps(ProgramCase):
+    comprehension_that_raises_gives_its_variable_back_unbound = Program(
+        """
+        class Broken:
+            def __init__(self, where): self.where = where
+            def __iter__(self):
+                if self.where == "iter": 1 / 0
+                return self
+            def __next__(self):
+                if self.where == "next": 1 / 0
+                raise StopIteration
+        def fn(x, where):
+            try:
+                [v for v in Broken(where)]
+                [(v, w) for v, w in Broken(where)]
+            except Exception as error:
+                try:
+                    return repr(error), v
+                except NameError as unbound:
+                    return repr(error), str(unbound), x + 1
+        """,
+        call="fn(x, ['iter', 'next', ''][i % 3])",
+        steps=6,
+        breaks=None,
+    )
+
+
 class Premises(ProgramCase):
     global_that_was_only_passed_on_is_deleted = Program(
         """
