@@ -104,6 +104,12 @@ bool Borrow(PyObject* o, Tensor* reuse) {
   ArrayView view;
   if (!Read(o, &view)) return false;
   if (reuse->defined() && reuse->storage()->data() == view.low && reuse->meta() == view.meta) return true;
+  if (view.meta.numel() ==
+      0) {  // loops may look at a first element even where there is none; NumPy has one byte there
+    static int64_t nothing[2] = {0, 0};
+    *reuse = Tensor(Storage::Wrap(reinterpret_cast<char*>(nothing), sizeof nothing, nullptr), view.meta);
+    return true;
+  }
   const int64_t bytes = (view.flags & kScalarNumber) != 0 ? ItemSize(view.meta.dtype) : view.high - view.low;
   *reuse = Tensor(Storage::Wrap(const_cast<char*>(view.low), static_cast<size_t>(bytes), nullptr), view.meta);
   return true;
