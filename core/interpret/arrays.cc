@@ -141,7 +141,7 @@ Var Trace::ArrayMethod(PyObject* descriptor, const std::vector<Var>& args, PyObj
 // copied.
 Var Trace::ArrayOf(Var t, ArrayForm form) {
   TensorBase* base = t->tensor->base;
-  bool fresh = base->input == nullptr && base->form.library == nullptr;
+  bool fresh = base->input == nullptr && base->form.adapter == nullptr;
   const bool scalar_memory = base->input != nullptr ? base->input->tensor->form.scalar : base->form.scalar;
   const bool copied = form.scalar ? !fresh || t->tensor->meta.numel() != base->meta.numel() : scalar_memory;
   if (copied) {
@@ -160,7 +160,7 @@ Var Trace::ArrayOf(Var t, ArrayForm form) {
   Var v = NewView(t, t->tensor->meta, t->tensor->value);
   v->tensor->version = t->tensor->version;
   v->tensor->form = form;
-  v->type = form.library->type(v->tensor->meta.dtype, form.scalar);
+  v->type = form.adapter->type(v->tensor->meta.dtype, form.scalar);
   return v;
 }
 

@@ -521,7 +521,7 @@ std::vector<ArrayOutput> Emitter::array_outputs() const {
   std::vector<ArrayOutput> found;
   for (size_t i = 0; i < output_bases_.size(); i++) {
     const TensorBase& base = *output_bases_[i];
-    if (base.form.library != nullptr) found.push_back({i, base.form, base.made, base.meta, {}});
+    if (base.form.adapter != nullptr) found.push_back({i, base.form, base.made, base.meta, {}});
   }
   return found;
 }

@@ -547,7 +547,7 @@ bool Emitter::BuildException(Var v) {
 
 bool Emitter::BuildTensor(Var v) {
   TensorBase* base = v->tensor->base;
-  const bool foreign = base->form.library != nullptr;
+  const bool foreign = base->form.adapter != nullptr;
   const TensorMeta& made = foreign ? base->made : base->meta;
   auto whole = [&] {
     if (!foreign) return t_.IsWhole(v);
@@ -567,14 +567,14 @@ bool Emitter::BuildTensor(Var v) {
       return true;
     }
   }
-  if (v->tensor->form.library != nullptr) {
+  if (v->tensor->form.adapter != nullptr) {
     for (size_t i = 0; i < v->tensor->meta.sizes.size(); i++) {
       if (v->tensor->meta.strides[i] == 0 && v->tensor->meta.sizes[i] > 1)
         return Fail(v, "an array that repeats its elements outlives the traced code");
     }
     if (!IsDense(made)) return Fail(v, "a view of an array with gaps outlives the traced code");
   }
-  CallConst(v->tensor->form.library != nullptr ? ArrayViewFunction() : TensorOperation("as_strided"));
+  CallConst(v->tensor->form.adapter != nullptr ? ArrayViewFunction() : TensorOperation("as_strided"));
   if (base_slot >= 0) {
     Op(Opcode::LOAD_FAST, base_slot);
   } else if (!Emit(base->input)) {

@@ -335,11 +335,6 @@ void Trace::GuardUnlooked() {
   }
 }
 
-bool Trace::IsKnown(Var v) {
-  v = Look(v);
-  return v->kind == VariableKind::kConst || (v->kind == VariableKind::kScalar && v->value);
-}
-
 bool Trace::Specialize(Var v) {
   v = Look(v);
   if (v->kind != VariableKind::kScalar) return true;

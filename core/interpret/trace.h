@@ -6,8 +6,9 @@
 // changes nothing outside the Trace; an operation that fails gives nullptr and says why in `failure()`.
 //
 // The operations live by theme: attributes.cc, calls.cc, operators.cc, containers.cc, iteration.cc,
-// exceptions.cc, tensors.cc, builtins.cc, construct.cc; run.cc interprets instructions; proxy.cc lets C
-// functions of CPython work on variables.
+// construct.cc, builtins.cc, match.cc, tensors.cc, sizes.cc, arrays.cc, writes.cc, outputs.cc; run.cc and
+// instructions.cc interpret instructions; proxy.cc lets C functions of CPython work on variables; emit.h
+// turns the result into code.
 #pragma once
 
 #include <Python.h>
@@ -146,7 +147,6 @@ class Trace {
   Var Look(Var v);                     // realises Lazy, follows aliases; never null
   Var LookCallable(Var v);             // the same for what is only called
   PyTypeObject* TypeOf(Var v) { return Look(v)->type; }
-  bool IsKnown(Var v);     // Const, or Scalar with a value
   bool Specialize(Var v);  // Scalar → Const by a guard; false: break
   PyObject* ConstValue(
       Var v);  // borrowed concrete immutable value, specialising scalars and tuples; null: failure set
@@ -163,7 +163,6 @@ class Trace {
   std::nullptr_t
   RaiseFromPython();  // the exception set in the interpreter → kRaise, kBreak (a proxy gave up) or kFatal
   Var TakeRaised();   // clears kRaise
-  void SetFailure(Failure f) { failure_ = f; }
   bool RaisedMatches(PyObject* type);  // kRaise of that class
   void ClearFailure() {
     failure_ = Failure::kNone;
@@ -246,7 +245,7 @@ class Trace {
   bool TensorSetItem(Var tensor, Var key, Var value);
   // --- arrays of other libraries (arrays.cc) ---
   static bool IsForeign(Var v) {
-    return v->kind == VariableKind::kTensor && v->tensor->form.library != nullptr;
+    return v->kind == VariableKind::kTensor && v->tensor->form.adapter != nullptr;
   }
   static bool HasArray(Var v);  // a foreign array, or an object that is an array which cannot be read
   Var ArrayOperation(const char* name, const std::vector<Var>& args);
@@ -313,7 +312,6 @@ class Trace {
       const;  // the last root step before this one after which a function can go on; -1: none
 
  private:
-  friend struct InstructionInterpreter;
   friend bool BindArguments(Trace&, Var, const std::vector<Var>&, PyObject*, SymbolicFrame*);
 
   bool RootHolds(Var wanted) const;
@@ -342,8 +340,6 @@ class Trace {
   SourceId PartOfFunction(SourceId function, FunctionPart part, std::string name);
   bool PowerResult(Var a, Var b, PyTypeObject** type);
   Var ScalarBinary(int code, Var a, Var b);
-  Var ScalarResult(Source source, const std::vector<Var>& operands, PyObject* value_stolen,
-                   PyTypeObject* type);
   Var DispatchBinary(int code, Var a, Var b, bool* done);
   Var NoOperator(int code, Var a, Var b);
   Var NewTensor(ValueRef value);
@@ -353,7 +349,6 @@ class Trace {
   bool Require(Var flag);
   bool ReadsModelsOnly(SourceId source, bool* model);
   bool WriteTensor(Var target, ValueRef value);
-  Var BuildClass(const std::vector<Var>& args, PyObject* kwnames);
   void FreeSizes(Var v, Guard* guard);
   void PinSize(size_t symbol);
   bool ValueInWorld(SourceId id, int world, int64_t* out);

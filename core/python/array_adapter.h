@@ -35,7 +35,7 @@ struct ArrayView {
 
 // What a graph gives at one output: an array of `library`, or its scalar. No library: a tensor.
 struct ArrayForm {
-  const struct ArrayAdapter* library = nullptr;
+  const struct ArrayAdapter* adapter = nullptr;
   bool scalar = false;
   friend bool operator==(const ArrayForm&, const ArrayForm&) = default;
 };

@@ -149,7 +149,7 @@ PyObject* CallGraph(PyObject* self, PyObject* const* args, size_t nargsf, PyObje
   std::vector<PyRef> arrays;
   for (const ArrayOutput& a : *g->arrays) {
     memories.emplace_back();
-    arrays.push_back(PyRef::Steal(a.form.library->allocate(a.recipe.get(), a.memory, &memories.back())));
+    arrays.push_back(PyRef::Steal(a.form.adapter->allocate(a.recipe.get(), a.memory, &memories.back())));
     if (!arrays.back()) return nullptr;
     outputs.resize(g->graph->outputs().size());
     outputs[a.index] = memories.back();
@@ -174,7 +174,7 @@ PyObject* CallGraph(PyObject* self, PyObject* const* args, size_t nargsf, PyObje
     if (next < arrays.size() && (*g->arrays)[next].index == i) {
       const ArrayForm& form = (*g->arrays)[next].form;
       tensor = arrays[next++].release();
-      if (form.scalar) tensor = form.library->scalar_of(tensor);
+      if (form.scalar) tensor = form.adapter->scalar_of(tensor);
     } else {
       tensor = WrapTensor(std::move(outputs[i]));
     }
@@ -312,7 +312,7 @@ void ConnectEngine() {
 
 PyObject* MakeGraphObject(Graph graph, Backend backend, std::vector<ArrayOutput> arrays, bool any_size) {
   for (ArrayOutput& a : arrays) {
-    a.recipe = PyRef::Steal(a.form.library->recipe(a.layout));
+    a.recipe = PyRef::Steal(a.form.adapter->recipe(a.layout));
     if (!a.recipe) return nullptr;
   }
   bool random = false;
