@@ -50,15 +50,12 @@ std::string SourceTable::Print(SourceId id) const {
     case SourceKind::kAttribute: return operand(0) + "." + s.name;
     case SourceKind::kTypeAttribute: return operand(0) + "." + s.name;
     case SourceKind::kItem: return operand(0) + "[" + operand(1) + "]";
-    case SourceKind::kKeyAt: return "list(" + operand(0) + ")[" + std::to_string(s.detail) + "]";
     case SourceKind::kLength: return "len(" + operand(0) + ")";
-    case SourceKind::kTypeOf: return "type(" + operand(0) + ")";
     case SourceKind::kFunction: return operand(0) + "." + s.name;
     case SourceKind::kBinary: return wrapped(0) + " " + BinaryOperatorText(s.detail) + " " + wrapped(1);
     case SourceKind::kUnary: return kUnaryText[s.detail] + wrapped(0);
     case SourceKind::kCompare: return wrapped(0) + " " + CompareOperatorText(s.detail) + " " + wrapped(1);
     case SourceKind::kContains: return wrapped(0) + " in " + wrapped(1);
-    case SourceKind::kIs: return wrapped(0) + " is " + wrapped(1);
     case SourceKind::kCall: {
       std::string text = s.name + "(";
       for (size_t i = 0; i < s.operands.size(); i++) text += (i != 0 ? ", " : "") + operand(i);

@@ -124,8 +124,6 @@ enum class Known : int {
   kObject,
   kBytes,
   kRange,
-  kStaticMethod,
-  kImport,
   kAbs,
   kIsGradEnabled,
   kSetGradEnabled,

@@ -324,11 +324,6 @@ void Emitter::EmitSourceBody(const Source& s) {
       Op(Opcode::CALL, 1);
       break;
     }
-    case SourceKind::kTypeOf:
-      CallConst(reinterpret_cast<PyObject*>(&PyType_Type));
-      operand(0);
-      Op(Opcode::CALL, 1);
-      break;
     case SourceKind::kFunction: {
       operand(0);
       if (s.detail >= static_cast<int32_t>(FunctionPart::kClosure)) {
@@ -365,11 +360,6 @@ void Emitter::EmitSourceBody(const Source& s) {
       operand(1);
       Op(Opcode::CONTAINS_OP, 0);
       break;
-    case SourceKind::kIs:
-      operand(0);
-      operand(1);
-      Op(Opcode::IS_OP, 0);
-      break;
     case SourceKind::kCall:
       CallConst(t_.object(s.object));
       for (size_t i = 0; i < s.operands.size(); i++) operand(i);
@@ -388,7 +378,6 @@ void Emitter::EmitSourceBody(const Source& s) {
       Op(Opcode::CALL, 2);
       break;
     }
-    case SourceKind::kKeyAt: TB_CHECK(false); break;
   }
 }
 

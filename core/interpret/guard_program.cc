@@ -166,7 +166,6 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
                  ? PyLong_FromSsize_t(base->tp_as_sequence->sq_length(a))
                  : nullptr;
     }
-    case SourceKind::kTypeOf: return Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(a)));
     case SourceKind::kFunction: {
       if (PyMethod_Check(a)) {
         return Py_NewRef(s.detail == static_cast<int32_t>(FunctionPart::kMethodSelf)
@@ -199,7 +198,6 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
                                       : PySequence_Contains(b, a);
       return found < 0 ? nullptr : PyBool_FromLong(found);
     }
-    case SourceKind::kIs: return PyBool_FromLong(a == b);
     case SourceKind::kCall: {
       std::vector<PyObject*> args;
       for (SourceId operand : s.operands) {
@@ -215,8 +213,7 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
       const size_t d = static_cast<size_t>(s.detail);
       return d < sizes.size() ? PyLong_FromLongLong(sizes[d]) : nullptr;
     }
-    case SourceKind::kGraphTensor:
-    case SourceKind::kKeyAt: return nullptr;
+    case SourceKind::kGraphTensor: return nullptr;
   }
   return nullptr;
 }
@@ -337,8 +334,7 @@ bool GuardProgram::Holds(Guard& g) {
              meta.device == g.meta.device &&
              reinterpret_cast<TensorObject*>(v)->requires_grad == ((g.array_flags & kRequiresGrad) != 0);
     }
-    case GuardKind::kKeys:
-    case GuardKind::kSetContents: {
+    case GuardKind::kKeys: {
       PyObject* keys = object(g.object);
       Py_ssize_t n = PyTuple_GET_SIZE(keys), i = 0;
       if (PyDict_Check(v) && !PyObject_TypeCheck(v, &PyODict_Type)) {
