@@ -26,16 +26,18 @@ struct Guard {
       : kind(guard_kind), source(on), other(and_other) {}
   GuardKind kind = GuardKind::kType;
   SourceId source;
-  SourceId other;            // kSame, kDistinct, kStorage
-  ObjectIndex object = -1;   // the fixed object; kTypeLookup: the class
-  ObjectIndex object2 = -1;  // kTypeLookup: what is found (-1: nothing)
-  ObjectIndex name = -1;     // kTypeLookup, kHasNoAttribute
+  SourceId other;           // kSame, kDistinct, kStorage
+  ObjectIndex object = -1;  // the fixed object; kTypeLookup: the class
+  ObjectIndex object2 =
+      -1;                 // kTypeLookup: what is found (-1: nothing); kHasNoAttribute: the slot, if it is one
+  ObjectIndex name = -1;  // kTypeLookup, kHasNoAttribute
   int32_t detail = 0;
   TensorMeta meta;  // kTensor
   bool requires_grad = false;
-  std::vector<bool> dynamic;  // kTensor: dimensions whose size is free
-  int line = 0;               // where the user's code made the trace rely on it
-  std::string text;           // printed fact
+  std::vector<bool> dynamic;    // kTensor: dimensions whose size is free
+  std::vector<SourceId> group;  // kAllDistinct
+  int line = 0;                 // where the user's code made the trace rely on it
+  std::string text;             // printed fact
 };
 
 class GuardSet {

@@ -32,6 +32,7 @@ class GuardProgram {
   PyObject* Evaluate(SourceId id);              // borrowed; nullptr: it cannot be reached
   PyObject* EvaluateUncached(const Source& s);  // new reference
   bool Holds(Guard& guard);
+  bool AllDistinct(const Guard& guard);
   // Borrowed; None for a function or class that has died since.
   PyObject* object(ObjectIndex i) const {
     PyObject* o = objects_[static_cast<size_t>(i)].get();

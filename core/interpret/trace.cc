@@ -480,7 +480,11 @@ PyObject* Trace::ElementShadow(Var v) {
 }
 
 PyObject* Trace::ArgumentShadow(Var v) {
-  v = Look(v);
+  v = CurrentView(Look(v));
+  if (v == nullptr) {
+    FailureToPython();
+    return nullptr;
+  }
   if (v->kind == VariableKind::kObject && IsContainer(v) && v->type == BaseContainer(v->type)) {
     if (!EnsureShadow(v)) {
       FailureToPython();

@@ -248,7 +248,12 @@ class PlanExecutable final : public Executable {
     std::vector<Tensor> operands;
     operands.reserve(step.places.size());
     for (const Place& place : step.places) operands.push_back(TensorAt(plan, place));
-    TB_ASSIGN_OR_RETURN(std::vector<Tensor> results, Execute(node.op, operands, node.attrs));
+    Attrs attrs = node.attrs;
+    if (node.op == Op::k_as_strided_scatter && std::holds_alternative<int64_t>(attrs[2])) {
+      // A position in the storage of the graph's value: here that value lies somewhere in an arena.
+      attrs[2] = std::get<int64_t>(attrs[2]) + operands[0].meta().offset - step.places[0].meta.offset;
+    }
+    TB_ASSIGN_OR_RETURN(std::vector<Tensor> results, Execute(node.op, operands, attrs));
     for (size_t i = 0; i < results.size() && i < step.results.size(); ++i) {
       const auto slot = static_cast<size_t>(step.results[i]);
       addresses_[slot] = Address(results[i].storage()->data());

@@ -122,7 +122,10 @@ PyObject* CallCompiled(PyObject* object, PyObject* const* args, size_t nargsf, P
     if (kwnames == nullptr) replacement = FastReplacement(thread, self, args, nargs);
     if (replacement) {
       ++Counters().frames;
-      result = PyObject_Vectorcall(replacement.get(), args, static_cast<size_t>(nargs), nullptr);
+      {
+        ReplacedFrame none(nullptr, 0, self->wrapped, object);
+        result = PyObject_Vectorcall(replacement.get(), args, static_cast<size_t>(nargs), nullptr);
+      }
       if (result == kFallback) {
         Py_DECREF(result);
         ++Counters().fallbacks;

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include "python/bytecode_module.h"
 #include "python/code_state.h"
@@ -48,28 +47,14 @@ PyObject* Evaluate(PyThreadState* thread, InterpreterFrame* frame, int throw_fla
   return outer != nullptr ? outer(thread, frame, throw_flag) : EvaluateFrame(thread, frame, throw_flag);
 }
 
-// The original frame of the replacement that runs, and how many arguments it holds.
-InterpreterFrame* replaced_frame = nullptr;
-int replaced_arguments = 0;
-PyObject* release_callable = nullptr;
-
-PyObject* Release(PyObject*, PyObject*) {
-  if (replaced_frame != nullptr) ClearFrameLocals(replaced_frame, replaced_arguments);
-  Py_RETURN_NONE;
-}
-
-PyMethodDef kReleaseMethod = {
-    "_release", Release, METH_NOARGS,
-    "_release(): only replacement code may call it, after its last chance to fall back."};
-
 PyObject* RunReplacement(PyThreadState* thread, InterpreterFrame* frame, const FrameView& view,
                          PyRef replacement, bool from_trampoline) {
-  InterpreterFrame* outer = std::exchange(replaced_frame, frame);
-  int outer_arguments = std::exchange(replaced_arguments, view.argument_slots);
-  PyObject* result =
-      PyObject_Vectorcall(replacement.get(), view.locals, static_cast<size_t>(view.argument_slots), nullptr);
-  replaced_frame = outer;
-  replaced_arguments = outer_arguments;
+  PyObject* result;
+  {
+    ReplacedFrame replaced(frame, view.argument_slots, view.function);
+    result = PyObject_Vectorcall(replacement.get(), view.locals, static_cast<size_t>(view.argument_slots),
+                                 nullptr);
+  }
   if (result == kFallback) {
     Py_DECREF(result);
     ++Counters().fallbacks;
@@ -135,12 +120,8 @@ PyObject* Hook(PyThreadState* thread, InterpreterFrame* frame, int throw_flag) {
 
 }  // namespace
 
-PyObject* ReleaseCallable() { return release_callable; }
-
 bool InitFrameHook(PyObject* module) {
   if (!CheckInterpreter()) return false;
-  release_callable = PyCFunction_NewEx(&kReleaseMethod, nullptr, nullptr);
-  if (release_callable == nullptr) return false;
   SetRegionHook(Hook);
   return InitTrampoline(module) && InitSkipRules(module) && InitFrameCache(module) &&
          InitCompiledFunction(module) && InitBytecodeModule(module) && InitTestTracer(module);

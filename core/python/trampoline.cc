@@ -12,6 +12,7 @@ PyTypeObject* ResumeRequestType = nullptr;
 namespace {
 
 PyObject* resume_callable = nullptr;
+PyObject* release_callable = nullptr;
 
 // Lives from the replacement's return to the resume function's frame.
 struct ResumeRequest {
@@ -49,6 +50,15 @@ PyMethodDef kResumeMethod = {"_resume", reinterpret_cast<PyCFunction>(reinterpre
                              "_resume(function, *args): what replacement code returns at a graph break. Only "
                              "the frame hook may call it."};
 
+PyObject* Release(PyObject*, PyObject*) {
+  ReplacedFrame::Release();
+  Py_RETURN_NONE;
+}
+
+PyMethodDef kReleaseMethod = {
+    "_release", Release, METH_NOARGS,
+    "_release(): only replacement code may call it, after its last chance to fall back."};
+
 PyType_Slot kResumeRequestSlots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(ResumeRequestDealloc)},
     {Py_tp_doc, const_cast<char*>("A function and arguments that go on after a graph break.")},
@@ -76,7 +86,29 @@ ResumeRequest* claiming_request = nullptr;  // borrowed: the loop below owns it
 
 }  // namespace
 
+static thread_local ReplacedFrame* innermost = nullptr;
+
+ReplacedFrame::ReplacedFrame(InterpreterFrame* frame, int count, PyObject* function, PyObject* wrapper)
+    : frame_(frame),
+      count_(count),
+      function_(function),
+      wrapper_(wrapper),
+      caller_(PyThreadState_Get()->current_frame),
+      outer_(innermost) {
+  innermost = this;
+}
+
+ReplacedFrame::~ReplacedFrame() { innermost = outer_; }
+
+void ReplacedFrame::Release() {
+  const ReplacedFrame* self = innermost;
+  if (self == nullptr) return;
+  if (self->frame_ != nullptr) ClearFrameLocals(self->frame_, self->count_);
+  ClearCallArguments(PyThreadState_Get(), self->caller_, self->function_, self->wrapper_);
+}
+
 PyObject* ResumeCallable() { return resume_callable; }
+PyObject* ReleaseCallable() { return release_callable; }
 
 void LeaveClaim(PyCodeObject* code, Claim claim) {
   claimed_code = code;
@@ -112,7 +144,10 @@ bool InitTrampoline(PyObject* module) {
   ResumeRequestType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kResumeRequestSpec));
   PyRef fallback_type = PyRef::Steal(PyType_FromSpec(&kFallbackSpec));
   resume_callable = PyCFunction_NewEx(&kResumeMethod, nullptr, nullptr);
-  if (ResumeRequestType == nullptr || !fallback_type || resume_callable == nullptr) return false;
+  release_callable = PyCFunction_NewEx(&kReleaseMethod, nullptr, nullptr);
+  if (ResumeRequestType == nullptr || !fallback_type || resume_callable == nullptr ||
+      release_callable == nullptr)
+    return false;
   kFallback = PyObject_New(PyObject, reinterpret_cast<PyTypeObject*>(fallback_type.get()));
   return kFallback != nullptr && PyModule_AddObjectRef(module, "_resume", resume_callable) == 0 &&
          PyModule_AddObjectRef(module, "_fallback", kFallback) == 0;

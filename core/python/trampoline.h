@@ -8,6 +8,8 @@
 
 #include <Python.h>
 
+#include "python/cpython_internal.h"
+
 namespace thirdbook {
 
 // Works off `result` (stolen) until it is no ResumeRequest. NULL with an exception set.
@@ -21,6 +23,25 @@ void LeaveClaim(PyCodeObject* code, Claim claim);
 // references to the arguments are dropped, since the frame has its own (so that objects die when the frame
 // drops them).
 Claim TakeClaim(PyCodeObject* code);
+
+// While a replacement runs: what else holds the arguments of the call that it makes.
+class ReplacedFrame {
+ public:
+  // `frame`: the one that it replaces, with `count` arguments (null: none was made). `function` was called,
+  // perhaps through `wrapper`, by the frame that runs now.
+  ReplacedFrame(InterpreterFrame* frame, int count, PyObject* function, PyObject* wrapper = nullptr);
+  ReplacedFrame(const ReplacedFrame&) = delete;
+  ReplacedFrame& operator=(const ReplacedFrame&) = delete;
+  ~ReplacedFrame();
+  static void Release();  // the innermost one lets go of its arguments
+
+ private:
+  InterpreterFrame* frame_;
+  int count_;
+  PyObject *function_, *wrapper_;
+  const void* caller_;
+  ReplacedFrame* outer_;
+};
 
 bool InitTrampoline(PyObject* module);  // ResumeRequest, _resume, _fallback
 
