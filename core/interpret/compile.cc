@@ -119,6 +119,9 @@ void AddAliasGuards(Trace& t) {
   for (Write& w : t.writes()) {
     if (w.kind != Write::Kind::kEffect && w.target->source.defined()) written.push_back(w.target);
   }
+  for (Var v : t.existing()) {  // iterators and context variables change through effects
+    if (v->forward == nullptr && (v->moves > 0 || !v->attributes.empty())) written.push_back(v);
+  }
   std::set<Var> grouped;
   for (Var w : written) {
     if (grouped.count(w) != 0) continue;

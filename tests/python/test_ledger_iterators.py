@@ -235,6 +235,14 @@ class Iterators(ProgramCase):
         """,
         breaks=None,
     )
+    two_names_of_one_iterator = Program(
+        """
+        def fn(x, a, b):
+            return next(a), next(b), next(a), x + 1
+        one, two = iter([1, 2, 3, 4, 5, 6, 7, 8, 9]), iter([10, 20, 30, 40])
+        """,
+        call="fn(x, *((one, two), (one, one), (two, one))[i])",
+    )
     unpacking_takes_one_more_than_it_needs = Program(
         """
         it, short = iter([1, 2, 3, 4, 5]), iter((1, 2))
