@@ -28,14 +28,15 @@ struct Guard {
   SourceId source;
   SourceId other;            // kSame, kDistinct, kStorage
   ObjectIndex object = -1;   // the fixed object; kTypeLookup: the class
-  ObjectIndex object2 = -1;  // kTypeLookup: what is found (-1: nothing)
+  ObjectIndex object2 = -1;  // kTypeLookup: what is found (-1: nothing); kHasNoAttribute: the slot, if one
   ObjectIndex name = -1;     // kTypeLookup, kHasNoAttribute
   int32_t detail = 0;
-  TensorMeta meta;            // kTensor
-  int array_flags = 0;        // kTensor: ArrayFlag bits of python/array_adapter.h
-  std::vector<bool> dynamic;  // kTensor: dimensions whose size is free
-  int line = 0;               // where the user's code made the trace rely on it
-  std::string text;           // printed fact
+  TensorMeta meta;              // kTensor
+  int array_flags = 0;          // kTensor: ArrayFlag bits of python/array_adapter.h
+  std::vector<bool> dynamic;    // kTensor: dimensions whose size is free
+  std::vector<SourceId> group;  // kAllDistinct
+  int line = 0;                 // where the user's code made the trace rely on it
+  std::string text;             // printed fact
 };
 
 class GuardSet {

@@ -182,12 +182,8 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
       if (!value) PyErr_Clear();
     }
     if (!value) {
-      if (object->kind == VariableKind::kObject && !deleted) {
-        return Break(std::string("the slot '") + PyUnicode_AsUTF8(name) + "' holds nothing",
-                     BreakKind::kKeptByPython);
-      }
-      return RaiseNew(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" +
-                                                PyUnicode_AsUTF8(name) + "'");
+      if (object->kind == VariableKind::kObject && !deleted) GuardEmptySlot(object, descriptor, name);
+      return RaiseMissingAttribute(object, name);
     }
     Source s{SourceKind::kAttribute, 1};
     s.object = ObjectOf(descriptor);
@@ -258,7 +254,8 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
         BreakKind::kKeptByPython);
   }
   if (kind->tp_descr_get == nullptr) return Fixed(descriptor);
-  if (strstr(kind->tp_name, "_tuplegetter") != nullptr && object != nullptr) {
+  if (strstr(kind->tp_name, "_tuplegetter") != nullptr) {  // a field of a named tuple
+    if (object == nullptr) return Fixed(descriptor);
     PyRef parts =
         PyRef::Steal(PyObject_CallMethod(descriptor, "__reduce__", nullptr));  // (type, (index, doc))
     if (!parts) return RaiseFromPython();
@@ -579,12 +576,18 @@ Var Trace::GetAttr(Var o, PyObject* name) {
       if (o->kind == VariableKind::kConst) return ConstSteal(PyObject_GetAttr(o->value.get(), name));
     }
   }
+  if (o->type == &PyContextToken_Type && o->kind == VariableKind::kNew) {
+    if (PyUnicode_Compare(name, TB_NAME("var")) == 0) return o->items[0];
+    if (PyUnicode_Compare(name, TB_NAME("old_value")) == 0) return OldContextValue(o);
+  }
   if (o->type == &PyCell_Type && PyUnicode_Compare(name, TB_NAME("cell_contents")) == 0)
     return CellContents(o, name);
   PyObject* hook = TypeLookup(o->type, TB_NAME("__getattribute__"), true);
   Var v;
   if (hook != nullptr && PyFunction_Check(hook)) {
     v = Call(Fixed(hook), {o, Const(name)});
+  } else if (IsThreadLocal(o)) {
+    v = ThreadLocalGetAttr(o, name);
   } else if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type && HasOwnGetAttr(o->type) &&
              HasOwnGetAttr(reinterpret_cast<PyDescrObject*>(hook)->d_type) &&
              reinterpret_cast<PyDescrObject*>(hook)->d_type != &PyModule_Type) {
@@ -640,6 +643,23 @@ Var Trace::SuperGetAttr(Var cls, Var self, PyObject* name) {
 // ---- writing
 // --------------------------------------------------------------------------------------------------------------
 
+void Trace::GuardEmptySlot(Var object, PyObject* descriptor, PyObject* name) {
+  Guard g{GuardKind::kHasNoAttribute, object->source, {}};
+  g.name = ObjectOf(name);
+  g.object2 = ObjectOf(descriptor);
+  g.line = CurrentLine();
+  g.text = std::string("nothing in slot '") + PyUnicode_AsUTF8(name) + "'";
+  guards_.Add(std::move(g));
+}
+
+std::nullptr_t Trace::RaiseMissingAttribute(Var object, PyObject* name, const char* more) {
+  RaiseNew(PyExc_AttributeError, std::string("'") + object->type->tp_name + "' object has no attribute '" +
+                                     PyUnicode_AsUTF8(name) + "'" + more);
+  raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("name")), Const(name));
+  raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("obj")), object);
+  return nullptr;
+}
+
 bool Trace::SetAttr(Var o, PyObject* name, Var value) {
   if (!IsName(name)) return false;
   o = Look(o);
@@ -648,10 +668,10 @@ bool Trace::SetAttr(Var o, PyObject* name, Var value) {
     return false;
   }
   keep_alive_.push_back(PyRef::Borrow(name));
-  const char* hook_name = value != nullptr ? "__setattr__" : "__delattr__";
   PyObject* hook =
       TypeLookup(o->type, value != nullptr ? TB_NAME("__setattr__") : TB_NAME("__delattr__"), true);
-  (void)hook_name;
+  bool own_hook = hook != nullptr && PyFunction_Check(hook);
+  if (!own_hook && IsThreadLocal(o)) return ThreadLocalSetAttr(o, name, value);
   if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type) {
     PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(hook)->d_type;
     if (HasOwnSetAttr(owner) && owner != &PyType_Type && owner != &PyModule_Type) {
@@ -731,9 +751,19 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
     }
     if (Py_TYPE(found) == &PyMemberDescr_Type && !is_class &&
         !IsImmutableType(reinterpret_cast<PyDescrObject*>(found)->d_type)) {
-      if (value == nullptr) {
-        Break("a slot is deleted", BreakKind::kKeptByPython);
-        return false;
+      bool gone = false;
+      if (value == nullptr && o->FindAttribute(name, &gone) == nullptr) {
+        if (!gone && o->kind == VariableKind::kObject) {
+          PyRef held = PyRef::Steal(Py_TYPE(found)->tp_descr_get(found, o->value.get(), nullptr));
+          PyErr_Clear();
+          gone = !held;
+          if (gone) GuardEmptySlot(o, found, name);
+          if (!gone) Look(BindDescriptor(found, o, type, name));  // it must be there at replay too
+        }
+        if (gone || o->kind != VariableKind::kObject) {
+          RaiseNew(PyExc_AttributeError, PyUnicode_AsUTF8(name));
+          return false;
+        }
       }
       NoteAttribute(o, name, value);
       return true;
@@ -776,7 +806,13 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
   bool has_dict = is_class || PyModule_Check(o->value ? o->value.get() : Py_None) ||
                   type->tp_dictoffset != 0 || PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT);
   if (!has_dict) {
-    Break(std::string("attribute assignment on '") + type->tp_name + "'");
+    const std::string text = PyUnicode_AsUTF8(name);
+    if (TypeLookup(type, name, true) == nullptr) {
+      RaiseMissingAttribute(o, name, " and no __dict__ for setting new attributes");
+    } else {
+      RaiseNew(PyExc_AttributeError,
+               std::string("'") + type->tp_name + "' object attribute '" + text + "' is read-only");
+    }
     return false;
   }
   if (is_class && (PyUnicode_ReadChar(name, 0) == '_' && PyUnicode_ReadChar(name, 1) == '_')) {
@@ -804,10 +840,7 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       return false;
     }
     if (own == nullptr) {
-      RaiseNew(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" +
-                                         PyUnicode_AsUTF8(name) + "'");
-      raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("name")), Const(name));
-      raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("obj")), o);
+      RaiseMissingAttribute(o, name);
       return false;
     }
     if (own->kind == VariableKind::kLazy) Look(own);  // it must be there at replay too

@@ -593,6 +593,8 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       if (args.empty()) break;
       Var target = Look(args[0]);
       if (IsContainer(target)) {
+        if (PyType_IsSubtype(target->type, &PySet_Type) != 0 && target->kind == VariableKind::kObject)
+          return Break(Describe(callable) + "() changes a set that was there before");
         if (!EnsureShadow(target) || !LosesElementsQuietly(target)) return nullptr;
         NoteContents(target,
                      PyCFunction_Check(o) ? reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name : "call",

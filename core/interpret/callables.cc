@@ -218,19 +218,15 @@ Var Trace::GetDotted(Var object, PyObject* path) {
   return object;
 }
 
-// Function and self of a bound method.
-void Trace::MethodParts(Var method, Var* function, Var* self) {
-  if (method->kind == VariableKind::kNew) {
-    *function = method->items[0];
-    *self = method->items[1];
-    return;
-  }
-  PyObject* o = method->value.get();
+// Function and object of a bound method.
+std::pair<Var, Var> Trace::MethodParts(Var method) {
+  if (method->kind == VariableKind::kNew) return {method->items[0], method->items[1]};
   auto part = [&](PyObject* value, FunctionPart which, const char* name) {
     return Lazy(value, PartOfFunction(method->source, which, name));
   };
-  *self = part(PyMethod_GET_SELF(o), FunctionPart::kMethodSelf, "__self__");
-  *function = part(PyMethod_GET_FUNCTION(o), FunctionPart::kMethodFunction, "__func__");
+  PyObject* o = method->value.get();
+  Var self = part(PyMethod_GET_SELF(o), FunctionPart::kMethodSelf, "__self__");
+  return {part(PyMethod_GET_FUNCTION(o), FunctionPart::kMethodFunction, "__func__"), self};
 }
 
 }  // namespace thirdbook

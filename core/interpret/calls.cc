@@ -16,6 +16,38 @@ constexpr int kMaxInlineDepth = 90;
 
 std::string FunctionName(PyCodeObject* code) { return PyUnicode_AsUTF8(code->co_qualname); }
 
+// dict.fromkeys and itertools.chain.from_iterable: class methods that speak the object protocol.
+bool IsAlternativeConstructor(PyObject* function) {
+  PyObject* self = PyCFunction_GET_SELF(function);
+  const char* name = reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name;
+  return (self == reinterpret_cast<PyObject*>(&PyDict_Type) && strcmp(name, "fromkeys") == 0) ||
+         (self != nullptr && PyType_Check(self) && strcmp(name, "from_iterable") == 0 &&
+          ClassOf(self) == BuiltinClass::kProtocol);
+}
+
+// What a weak reference leads to: None when it has died.
+PyObject* Dereference(PyObject*, PyObject* reference) {
+  PyObject* referent = nullptr;
+  int alive = PyWeakref_GetRef(reference, &referent);
+  return alive < 0 ? nullptr : alive == 0 ? Py_NewRef(Py_None) : referent;
+}
+
+// The one weak reference without a callback that an object has.
+PyObject* WeakReference(PyObject*, PyObject* referent) { return PyWeakref_NewRef(referent, nullptr); }
+
+PyObject* WeakReferenceFunction() {
+  static PyMethodDef method = {"weakref", WeakReference, METH_O,
+                               "weakref(object): the one without a callback."};
+  static PyObject* function = PyCFunction_NewEx(&method, nullptr, nullptr);
+  return function;
+}
+
+PyObject* DereferenceFunction() {
+  static PyMethodDef method = {"deref", Dereference, METH_O, "deref(reference): what it leads to, or None."};
+  static PyObject* function = PyCFunction_NewEx(&method, nullptr, nullptr);
+  return function;
+}
+
 // Splits keyword values off `args`.
 size_t PositionalCount(const std::vector<Var>& args, PyObject* kwnames) {
   return args.size() - (kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
@@ -59,11 +91,23 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
     return special;
   }
   if (PyMethod_Check(o)) {
-    Var function, self;
-    MethodParts(c, &function, &self);
+    auto [function, self] = MethodParts(c);
     std::vector<Var> all = {self};
     all.insert(all.end(), args.begin(), args.end());
     return Call(function, all, kwnames);
+  }
+  bool referenced = o == reinterpret_cast<PyObject*>(&_PyWeakref_RefType) && args.size() == 1 && !kwnames &&
+                    Look(args[0])->kind == VariableKind::kObject;
+  if (referenced) {
+    Var of = Look(args[0]);
+    PyRef made = PyRef::Steal(WeakReference(nullptr, of->value.get()));
+    if (!made) return RaiseFromPython();
+    keep_alive_.push_back(made);
+    Source s{SourceKind::kCall};
+    s.object = ObjectOf(WeakReferenceFunction());
+    s.operands = {of->source};
+    s.name = "weakref";
+    return Lazy(made.get(), sources_.Intern(std::move(s)));
   }
   if (PyType_Check(o)) {
     bool handled = false;
@@ -71,6 +115,14 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
     return handled ? special : Construct(c, args, kwnames);
   }
   if (IsOpFunction(o)) return TensorCall(o, args, kwnames);
+  if (PyObject* target = CompiledTarget(o)) {  // part of this graph
+    static PyObject* wrapped = PyUnicode_InternFromString("__wrapped__");
+    Source s{SourceKind::kAttribute, 1};
+    s.object = ObjectOf(TypeLookup(c->type, wrapped, false));
+    s.operands = {c->source};
+    s.name = "__wrapped__";
+    return Call(Lazy(target, sources_.Intern(std::move(s))), args, kwnames);
+  }
   if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type)
     return CallMethodDescriptor(o, args, kwnames);
   if (PyCFunction_Check(o)) {
@@ -81,6 +133,7 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
     result = CallStaticNew(o, args, kwnames, &handled);
     if (handled) return result;
     PyObject* self = PyCFunction_GET_SELF(o);
+    if (IsAlternativeConstructor(o)) return CallReal(o, args, kwnames);
     if (self != nullptr && !PyModule_Check(self) && !PyType_Check(self)) {
       // A bound method of a built-in object: through the descriptor of its type.
       PyRef name =
@@ -119,6 +172,14 @@ Var Trace::CallUser(Var c, const std::vector<Var>& args, PyObject* kwnames) {
   if (c->kind == VariableKind::kObject) {
     Var special = CallBuiltin(c, c->value.get(), args, kwnames, &handled);
     if (handled) return special;
+    if (PyWeakref_CheckRefExact(c->value.get()) && args.empty()) {
+      PyRef referent = PyRef::Steal(Dereference(nullptr, c->value.get()));
+      Source s{SourceKind::kCall};
+      s.object = ObjectOf(DereferenceFunction());
+      s.operands = {c->source};
+      s.name = "deref";
+      return Lazy(referent.get(), sources_.Intern(std::move(s)));
+    }
   }
   Var method = LookupSpecial(c, "__call__");
   if (method == nullptr) {
@@ -521,6 +582,13 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     PyObject* values[] = {slice.get(), length};
     return ConstSteal(PyObject_Vectorcall(descriptor, values, 2, nullptr));
   }
+  if (IsHandedInIterator(self) && n == 1) {
+    if (strcmp(text, "__iter__") == 0) return self;
+    if (strcmp(text, "__next__") == 0) {
+      Var v = Next(self);
+      return v != nullptr || failure_ != Failure::kNone ? v : Raise(MakeException(PyExc_StopIteration, {}));
+    }
+  }
   if (self->type == &PyFunction_Type && strcmp(text, "__get__") == 0 && n >= 2) {
     return Look(args[1])->IsConst(Py_None) ? self : NewMethod(self, args[1]);
   }
@@ -531,6 +599,11 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
   }
   if (strcmp(text, "__call__") == 0)
     return Call(self, std::vector<Var>(args.begin() + 1, args.end()), kwnames);
+  if (self->kind == VariableKind::kObject && kwnames == nullptr &&
+      PyContextVar_CheckExact(self->value.get())) {
+    Var result = ContextVarMethod(descriptor, text, args);
+    if (result != nullptr || failure_ != Failure::kNone) return result;
+  }
   if (kwnames == nullptr) {
     Var written = StreamMethod(descriptor, text, args);
     if (written != nullptr || failure_ != Failure::kNone) return written;

@@ -5,6 +5,8 @@
 // before which root instruction the next one has to stop.
 #include "interpret/compile.h"
 
+#include <set>
+
 #include "interpret/emit.h"
 #include "interpret/finalizers.h"
 #include "interpret/guard_program.h"
@@ -96,6 +98,35 @@ bool BoolOption(const CompileOptions& options, const char* name) {
   return value.get() == Py_True;
 }
 
+// That each of these, all of one type, is no other object of the type that was reached another way.
+void GuardDistinct(Trace& t, const std::vector<Var>& written) {
+  constexpr size_t kMaxPairs = 64;
+  std::set<Var> is_written(written.begin(), written.end());
+  std::vector<Var> others;
+  for (Var v : t.existing()) {
+    bool other = v->forward == nullptr && v->kind == VariableKind::kObject && v->type == written[0]->type;
+    if (other && is_written.count(v) == 0) others.push_back(v);
+  }
+  auto fixed = [&](Var v) { return t.sources().at(v->source).kind == SourceKind::kObject; };
+  if (written.size() * (written.size() + others.size()) > kMaxPairs) {
+    Guard g{GuardKind::kAllDistinct, {}};
+    g.detail = static_cast<int32_t>(written.size());
+    g.object = t.ObjectOf(reinterpret_cast<PyObject*>(written[0]->type));
+    for (Var v : written) g.group.push_back(v->source);
+    for (Var v : others) g.group.push_back(v->source);
+    t.guards().Add(std::move(g));
+    return;
+  }
+  for (size_t i = 0; i < written.size(); i++) {
+    auto distinct = [&](Var other) {
+      if (!fixed(other) || !fixed(written[i]))
+        t.guards().Add(Guard{GuardKind::kDistinct, written[i]->source, other->source});
+    };
+    for (size_t k = i + 1; k < written.size(); k++) distinct(written[k]);
+    for (Var other : others) distinct(other);
+  }
+}
+
 // Aliasing premises that hold for the whole trace: what was written is no other object that was reached
 // another way.
 void AddAliasGuards(Trace& t) {
@@ -109,19 +140,17 @@ void AddAliasGuards(Trace& t) {
   for (Write& w : t.writes()) {
     if (w.kind != Write::Kind::kEffect && w.target->source.defined()) written.push_back(w.target);
   }
-  auto fixed = [&](Var v) { return t.sources().at(v->source).kind == SourceKind::kObject; };
-  for (size_t i = 0; i < written.size(); i++) {
-    for (Var other : t.existing()) {
-      if (other == written[i] || other->forward != nullptr || other->kind != VariableKind::kObject ||
-          other->type != written[i]->type)
-        continue;
-      if (fixed(other) && fixed(written[i])) continue;
-      bool earlier = false;
-      for (size_t k = 0; k < i; k++) earlier = earlier || written[k] == other;
-      if (earlier) continue;
-      Guard g{GuardKind::kDistinct, written[i]->source, other->source};
-      t.guards().Add(std::move(g));
+  for (Var v : t.existing()) {  // iterators and context variables change through effects
+    if (v->forward == nullptr && (v->moves > 0 || !v->attributes.empty())) written.push_back(v);
+  }
+  std::set<Var> grouped;
+  for (Var w : written) {
+    if (grouped.count(w) != 0) continue;
+    std::vector<Var> same_type;
+    for (Var v : written) {
+      if (v->type == w->type && grouped.insert(v).second) same_type.push_back(v);
     }
+    GuardDistinct(t, same_type);
   }
   for (TensorBase* base : t.WrittenInputs()) {
     for (Var other : t.existing()) {

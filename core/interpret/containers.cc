@@ -10,6 +10,7 @@
 // errors are CPython's.
 #include "interpret/builtins.h"
 #include "interpret/trace.h"
+#include "python/set_layout.h"
 #include "python/tensor_object.h"
 
 namespace thirdbook {
@@ -77,16 +78,6 @@ bool IsBounded(PyObject* deque) {
   PyRef maxlen = PyRef::Steal(PyObject_GenericGetAttr(deque, name));
   PyErr_Clear();
   return maxlen && maxlen.get() != Py_None;
-}
-
-// Whether iteration gives just these objects in this order.
-bool SameOrder(PyObject* set, PyObject* items) {
-  PyRef now = PyRef::Steal(PySequence_Tuple(set));
-  bool same = now && PyTuple_GET_SIZE(now.get()) == PyTuple_GET_SIZE(items);
-  for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(items); i++)
-    same = PyTuple_GET_ITEM(now.get(), i) == PyTuple_GET_ITEM(items, i);
-  PyErr_Clear();
-  return same;
 }
 
 bool IsDict(PyTypeObject* t) { return PyType_IsSubtype(t, &PyDict_Type) != 0; }
@@ -258,15 +249,13 @@ bool Trace::EnsureShadow(Var v) {
     g.line = CurrentLine();
     g.text = std::to_string(n) + " elements";
     guards_.Add(std::move(g));
-    bool in_place = base == &PySet_Type;
-    shadow = PyRef::Steal(in_place ? PySet_New(o) : PyFrozenSet_New(o));
-    if (shadow && !SameOrder(shadow.get(), items.get()))
-      shadow = PyRef::Steal(in_place ? PySet_New(items.get()) : PyFrozenSet_New(items.get()));
-    if (shadow && !SameOrder(shadow.get(), items.get())) {
-      Break("a set is read whose order depends on its history", BreakKind::kSetOrder);
-      return false;
-    }
-    v->initial = items;
+    shadow = PyRef::Steal(CloneSet(
+        o,
+        [](PyObject* key, void* trace) {
+          Trace& t = *static_cast<Trace*>(trace);
+          return t.ElementShadow(t.Fixed(key));
+        },
+        this));
   }
   if (!shadow) {
     RaiseFromPython();
@@ -291,7 +280,10 @@ bool Trace::EnsureShadow(Var v) {
       refs.push_back(PyRef::Steal(a));
       values.push_back(a);
     }
-    if (base == &PySet_Type) v->log.push_back(call);
+    if (base == &PySet_Type) {
+      if (v->log.empty()) GuardSetLayout(v);
+      v->log.push_back(call);
+    }
     PyRef result = PyRef::Steal(PyObject_Vectorcall(call.method, values.data(), values.size(), nullptr));
     if (!result) {
       RaiseFromPython();
@@ -411,6 +403,17 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
       if (found != nullptr || failure_ != Failure::kNone) return found;
       return n == 3 ? args[2] : None();
     }
+    if (strcmp(text, "pop") == 0 && (n == 2 || n == 3)) {
+      Var key = Look(args[1]);
+      PyObject* k = key->kind == VariableKind::kScalar ? key->value.get() : TryConst(key);
+      if (k != nullptr && IsSafeKey(k)) {
+        Var found = DictLookup(self, key);
+        if (failure_ != Failure::kNone) return nullptr;
+        if (found == nullptr) return n == 3 ? args[2] : RaiseKeyError(key);
+        if (found->kind == VariableKind::kLazy) found = Look(found);
+        return DeleteKey(self, key, k) ? found : nullptr;
+      }
+    }
     if (strcmp(text, "setdefault") == 0 && (n == 2 || n == 3)) {
       Var found = DictLookup(self, args[1]);
       if (found != nullptr) {
@@ -480,16 +483,13 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
       }
     }
   }
-  if (base == &PySet_Type && self->kind == VariableKind::kObject &&
-      IsOneOf(text, {"intersection_update", "symmetric_difference_update", "__iand__", "__ixor__", "pop"})) {
-    return Break(std::string("set.") + text + "() of a set that was there before", BreakKind::kSetOrder);
-  }
   DeltaCall logged{nullptr, {}};
   if (Mutates(base, text)) {
     bool bounded = base == DequeType() && self->value && IsBounded(self->value.get());
     if (Removes(text, bounded) && !LosesElementsQuietly(self)) return nullptr;
     NoteContents(self, text, n > 1 ? Describe(args[n - 1]) : "");
     if (base == &PySet_Type && self->kind == VariableKind::kObject) {
+      if (self->log.empty()) GuardSetLayout(self);
       logged.method = descriptor;
       for (size_t i = 1; i < n; i++) logged.args.push_back(Snapshot(args[i]));
     }
@@ -505,7 +505,8 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   size_t positional = n - (kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
   PyRef result = PyRef::Steal(PyObject_Vectorcall(descriptor, values.data(), positional, kwnames));
   for (size_t i = 1; i < n; i++) MarkMoved(args[i]);
-  if (!result && logged.method != nullptr && strcmp(text, "remove") != 0 && failure_ == Failure::kNone) {
+  bool all_or_nothing = IsOneOf(text, {"remove", "pop"});
+  if (!result && logged.method != nullptr && !all_or_nothing && failure_ == Failure::kNone) {
     PyErr_Clear();
     return Break(std::string("set.") + text + "() of a set that was there before fails",
                  BreakKind::kPythonRaises);
@@ -520,11 +521,26 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   return FromShadow(result.get());
 }
 
+// What the changes that follow make of its order.
+void Trace::GuardSetLayout(Var set) {
+  PyRef layout = PyRef::Steal(SetTemplate(set->value.get()));
+  keep_alive_.push_back(layout);
+  Guard g{GuardKind::kSetLayout, set->source, {}};
+  g.object = ObjectOf(layout.get());
+  g.line = CurrentLine();
+  g.text = "order of its table";
+  guards_.Add(std::move(g));
+}
+
 // A container's contents as they are now, in an object of their own.
 Var Trace::Snapshot(Var v) {
   v = Look(v);
   if (!IsContainer(v) || !v->shadow) return v;
-  PyRef copy = PyRef::Steal(PyObject_CallMethod(v->shadow.get(), "copy", nullptr));
+  PyRef copy =
+      PyRef::Steal(PyAnySet_Check(v->shadow.get())
+                       ? CloneSet(
+                             v->shadow.get(), [](PyObject* key, void*) { return Py_NewRef(key); }, nullptr)
+                       : PyObject_CallMethod(v->shadow.get(), "copy", nullptr));
   if (!copy) {
     PyErr_Clear();
     return v;
@@ -569,7 +585,7 @@ Var Trace::DictLookup(Var self, Var key_in) {
     for (auto it = self->delta.rbegin(); it != self->delta.rend(); ++it) {
       int equal = PyObject_RichCompareBool(ConstValue(it->args[0]), k, Py_EQ);
       if (equal < 0) return RaiseFromPython();
-      if (equal == 1) return it->args[1];
+      if (equal == 1) return it->args.size() > 1 ? it->args[1] : nullptr;  // stored, or deleted
     }
   }
   SourceId key_source = SourceOf(key);
@@ -691,6 +707,31 @@ PyRef Trace::SliceOrShadow(Var key) {
   return PyRef::Steal(ArgumentShadow(key));
 }
 
+// A key of a dict that was there, which need not be read as a whole for it.
+bool Trace::DeleteKey(Var o, Var key, PyObject* k) {
+  Var present = BuiltinContains(o, key);
+  int truth = present != nullptr ? Truth(present) : -1;
+  if (truth < 0) return false;
+  if (truth == 0) {
+    RaiseKeyError(key);
+    return false;
+  }
+  PyObject* old = PyDict_GetItemWithError(o->value.get(), k);
+  PyErr_Clear();
+  SourceId key_source = SourceOf(key);
+  Source place{SourceKind::kItem};
+  place.operands = {o->source, key_source.defined() ? key_source : ObjectSource(k)};
+  if (!DropsQuietly(old, sources_.Intern(std::move(place)))) return false;
+  static PyObject* delete_dict =
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "__delitem__");
+  static PyObject* delete_ordered =
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "__delitem__");
+  NoteContents(o, "delitem " + Describe(key), "");
+  bool ordered = BaseContainer(o->type) == &PyODict_Type;
+  o->delta.push_back({ordered ? delete_ordered : delete_dict, {key}});
+  return true;
+}
+
 bool Trace::BuiltinSetItem(Var o, Var key_in, Var value) {
   Var key = Look(key_in);
   PyTypeObject* base = BaseContainer(o->type);
@@ -717,6 +758,10 @@ bool Trace::BuiltinSetItem(Var o, Var key_in, Var value) {
       o->delta.push_back({base == &PyODict_Type ? set_ordered : set_dict, {key, value}});
       return true;
     }
+  }
+  if (IsDict(base) && untouched && value == nullptr) {
+    PyObject* k = key->kind == VariableKind::kScalar ? key->value.get() : TryConst(key);
+    if (k != nullptr && IsSafeKey(k)) return DeleteKey(o, key, k);
   }
   if (!EnsureShadow(o)) return false;
   if (key->kind == VariableKind::kScalar && !Specialize(key)) return false;

@@ -555,7 +555,7 @@ bool Emitter::Run() {
   bool plain_return = t_.writes().empty() && t_.WrittenInputs().empty() && !t_.reached_break();
   if (!plain_return) {
     for (Var v : needed_) {
-      if (v->kind != VariableKind::kNew || v->emitted_slot >= 0) continue;
+      if (v->kind != VariableKind::kNew || v->emitted_slot >= 0 || v->made_by_effect) continue;
       if (!Build(v)) return false;
       Op(Opcode::POP_TOP);
       if (!FillPending()) return false;

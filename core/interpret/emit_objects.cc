@@ -7,6 +7,7 @@
 
 #include "interpret/builtins.h"
 #include "interpret/emit.h"
+#include "python/set_layout.h"
 #include "python/tensor_object.h"
 
 namespace thirdbook {
@@ -54,6 +55,19 @@ PyObject* TypesAttribute(const char* name) {
   return PyObject_GetAttrString(module.get(), name);
 }
 
+// Whether adding the elements in order gives the same order again whatever comes next.
+bool IsPlainLayout(PyObject* set) {
+  PyRef again = PyRef::Steal(PySet_New(nullptr));
+  PyRef items = PyRef::Steal(PySequence_Tuple(set));
+  for (Py_ssize_t i = 0; again && items && i < PyTuple_GET_SIZE(items.get()); i++) {
+    if (PySet_Add(again.get(), PyTuple_GET_ITEM(items.get(), i)) != 0) {
+      PyErr_Clear();
+      return true;
+    }
+  }
+  return again && items && SameSetLayout(again.get(), set);
+}
+
 }  // namespace
 
 void Emitter::StoreSlot(Var v) {
@@ -86,6 +100,7 @@ bool Emitter::Build(Var v) {
   if (v->emitting > 0) return Fail(v, "an object that contains itself through a tuple");
   Nesting nesting;
   if (Nesting::Deep()) return FailTooDeep(v);
+  if (v->made_by_effect) return Fail(v, "what an effect gives is needed before the effect");
   v->emitting++;
   bool ok;
   if (v->dict_of != nullptr) {
@@ -191,17 +206,7 @@ bool Emitter::BuildContainer(Var v) {
     return Fail(v, "a container that cannot be listed");
   }
   Py_ssize_t n = PyList_GET_SIZE(items.get());
-  if (PyAnySet_Check(shadow)) {
-    bool addresses = false;  // new objects: their order is not known in any case
-    for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject* item = PyList_GET_ITEM(items.get(), i);
-      VariableKind kind = IsProxy(item) ? t_.Look(ProxyVariable(item))->kind : VariableKind::kConst;
-      addresses = addresses || kind == VariableKind::kNew || kind == VariableKind::kTensor;
-    }
-    if (!OrderForSet(shadow, items.get()) && !addresses)
-      return Fail(v, "a set whose order depends on how it was made outlives the traced code");
-  }
-  bool simple = exact && n < 1000;
+  bool simple = exact && n < 1000 && (!PyAnySet_Check(shadow) || IsPlainLayout(shadow));
   for (Py_ssize_t i = 0; i < n && simple; i++) {
     PyObject* item = PyList_GET_ITEM(items.get(), i);
     simple = dict ? IsSimpleElement(PyTuple_GET_ITEM(item, 0)) && IsSimpleElement(PyTuple_GET_ITEM(item, 1))
@@ -220,6 +225,19 @@ bool Emitter::BuildContainer(Var v) {
        : base == &PySet_Type ? Opcode::BUILD_SET
                              : Opcode::BUILD_MAP,
        static_cast<int32_t>(n));
+    StoreSlot(v);
+    return true;
+  }
+  if (exact && PyAnySet_Check(shadow) && n > 0 && !IsPlainLayout(shadow)) {
+    PyRef layout = PyRef::Steal(SetTemplate(shadow));
+    if (!layout) return Fail(-1, "no memory");
+    keep_.push_back(layout);
+    CallConst(SetLikeCallable());
+    LoadConst(layout.get());
+    for (Py_ssize_t i = 0; i < n; i++) {
+      if (!EmitReal(PyList_GET_ITEM(items.get(), i))) return false;
+    }
+    Op(Opcode::CALL, static_cast<int32_t>(n) + 1);
     StoreSlot(v);
     return true;
   }

@@ -73,6 +73,9 @@ bool Emitter::ReplayAttribute(Write& w) {
     PyRef dict = PyRef::Steal(PyObject_GenericGetDict(real, nullptr));
     PyErr_Clear();
     existed = dict && PyDict_Contains(dict.get(), w.name.get()) == 1;
+    PyObject* slot = t_.TypeLookup(object->type, w.name.get(), false);
+    if (slot != nullptr && Py_TYPE(slot) == &PyMemberDescr_Type)
+      existed = static_cast<bool>(PyRef::Steal(Py_TYPE(slot)->tp_descr_get(slot, real, nullptr)));
   }
   PyErr_Clear();
   bool reordered = false;
@@ -138,6 +141,7 @@ bool Emitter::ReplayEffect(Write& w) {
     LoadConst(names.get());
     Op(Opcode::CALL_KW, static_cast<int32_t>(w.args.size() + w.kwargs.size()));
   }
+  if (w.result != nullptr) StoreSlot(w.result);
   Op(Opcode::POP_TOP);
   return true;
 }
@@ -148,8 +152,16 @@ bool Emitter::ReplayGlobals(Var globals) {
     if (key->kind != VariableKind::kConst || !PyUnicode_CheckExact(key->value.get()))
       return ReplayDelta(globals);
   }
+  bool deletes = false;
+  for (DeltaCall& call : globals->delta) deletes = deletes || call.args.size() == 1;
   for (size_t i = 0; i < globals->delta.size(); i++) {
     PyObject* name = t_.Look(globals->delta[i].args[0])->value.get();
+    if (deletes) {  // each in its place: a name that comes back comes last
+      bool store = globals->delta[i].args.size() > 1;
+      if (store && !Emit(globals->delta[i].args[1])) return false;
+      Op(store ? Opcode::STORE_GLOBAL : Opcode::DELETE_GLOBAL, NameIndex(name));
+      continue;
+    }
     bool later = false;  // only the last value of a name is stored, at the place of its first write
     for (size_t k = 0; k < i && !later; k++)
       later = PyUnicode_Compare(t_.Look(globals->delta[k].args[0])->value.get(), name) == 0;
@@ -227,42 +239,7 @@ bool Emitter::ReplayShadow(Var v) {
   PyTypeObject* base = BaseContainer(v->type);
   if (base == &PyList_Type) return ReplayList(v);
   if (PyType_IsSubtype(base, &PyDict_Type) != 0) return ReplayDict(v);
-  PyRef now = PyRef::Steal(PySequence_Tuple(v->shadow.get()));
-  if (!now) {
-    PyErr_Clear();
-    return Fail(v, "a container that cannot be listed");
-  }
-  PyObject* before = v->initial.get();
-  auto call = [&](const char* method, const std::vector<PyObject*>& items, bool one_each) {
-    if (items.empty()) return true;
-    if (one_each) {
-      for (PyObject* item : items) {
-        LoadConst(MethodOf(base, method));
-        if (!Emit(v) || !EmitReal(item)) return false;
-        Op(Opcode::CALL, 1);
-        Op(Opcode::POP_TOP);
-      }
-      return true;
-    }
-    for (size_t start = 0; start < items.size(); start += static_cast<size_t>(kChunk)) {
-      size_t end = std::min(items.size(), start + static_cast<size_t>(kChunk));
-      LoadConst(MethodOf(base, method));
-      if (!Emit(v)) return false;
-      for (size_t i = start; i < end; i++) {
-        if (!EmitReal(items[i])) return false;
-      }
-      Op(Opcode::BUILD_TUPLE, static_cast<int32_t>(end - start));
-      Op(Opcode::CALL, 1);
-      Op(Opcode::POP_TOP);
-    }
-    return true;
-  };
-  std::vector<PyObject*> old_items, new_items;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(before); i++) old_items.push_back(PyTuple_GET_ITEM(before, i));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(now.get()); i++)
-    new_items.push_back(PyTuple_GET_ITEM(now.get(), i));
-  keep_.push_back(now);
-  if (base == &PySet_Type && !v->log.empty()) {
+  if (base == &PySet_Type) {  // its order is its history: every change again
     for (DeltaCall& entry : v->log) {
       LoadConst(entry.method);
       if (!Emit(v)) return false;
@@ -274,29 +251,27 @@ bool Emitter::ReplayShadow(Var v) {
     }
     return true;
   }
-  if (base == &PySet_Type) {
-    std::vector<PyObject*> removed, added;
-    for (PyObject* o : old_items) {
-      if (PySet_Contains(v->shadow.get(), o) == 0) removed.push_back(o);
-    }
-    PyRef old_set = PyRef::Steal(PySet_New(before));
-    for (PyObject* o : new_items) {
-      if (PySet_Contains(old_set.get(), o) == 0) added.push_back(o);
-    }
+  PyRef now = PyRef::Steal(PySequence_Tuple(v->shadow.get()));
+  if (!now) {
     PyErr_Clear();
-    return call("discard", removed, true) && call("add", added, true);
+    return Fail(v, "a container that cannot be listed");
   }
-  // deque: what went at either end, what came at either end, else everything.
-  bool same = old_items.size() == new_items.size();
-  for (size_t i = 0; same && i < old_items.size(); i++) same = SameElement(old_items[i], new_items[i]);
+  keep_.push_back(now);
+  // A deque.
+  PyObject* before = v->initial.get();
+  Py_ssize_t n = PyTuple_GET_SIZE(now.get());
+  bool same = PyTuple_GET_SIZE(before) == n;
+  for (Py_ssize_t i = 0; same && i < n; i++)
+    same = SameElement(PyTuple_GET_ITEM(before, i), PyTuple_GET_ITEM(now.get(), i));
   if (same) return true;
   if (!v->reshaped) {  // iterators go on over set items
-    for (size_t i = 0; i < new_items.size(); i++) {
-      if (SameElement(old_items[i], new_items[i])) continue;
+    for (Py_ssize_t i = 0; i < n; i++) {
+      PyObject* item = PyTuple_GET_ITEM(now.get(), i);
+      if (SameElement(PyTuple_GET_ITEM(before, i), item)) continue;
       LoadConst(MethodOf(base, "__setitem__"));
       if (!Emit(v)) return false;
-      LoadConst(PyRef::Steal(PyLong_FromSize_t(i)).get());
-      if (!EmitReal(new_items[i])) return false;
+      LoadConst(PyRef::Steal(PyLong_FromSsize_t(i)).get());
+      if (!EmitReal(item)) return false;
       Op(Opcode::CALL, 2);
       Op(Opcode::POP_TOP);
     }
@@ -306,7 +281,18 @@ bool Emitter::ReplayShadow(Var v) {
   if (!Emit(v)) return false;
   Op(Opcode::CALL, 0);
   Op(Opcode::POP_TOP);
-  return call("extend", new_items, false);
+  for (Py_ssize_t start = 0; start < n; start += kChunk) {
+    Py_ssize_t end = std::min(n, start + kChunk);
+    LoadConst(MethodOf(base, "extend"));
+    if (!Emit(v)) return false;
+    for (Py_ssize_t i = start; i < end; i++) {
+      if (!EmitReal(PyTuple_GET_ITEM(now.get(), i))) return false;
+    }
+    Op(Opcode::BUILD_TUPLE, static_cast<int32_t>(end - start));
+    Op(Opcode::CALL, 1);
+    Op(Opcode::POP_TOP);
+  }
+  return true;
 }
 
 bool Emitter::ReplayList(Var v) {

@@ -1,11 +1,13 @@
 // See guard_program.h.
 #include "interpret/guard_program.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "interpret/builtins.h"
 #include "interpret/finalizers.h"
 #include "python/array_adapter.h"
+#include "python/set_layout.h"
 #include "python/tensor_object.h"
 
 namespace thirdbook {
@@ -50,6 +52,18 @@ PyObject* DictOf(PyObject* o) {
   PyObject* dict = PyObject_GenericGetDict(o, nullptr);
   if (dict == nullptr) PyErr_Clear();
   return dict;
+}
+
+// The instance's own attribute; new reference or nullptr without an exception. Where the class has nothing of
+// the name, CPython's own look-up finds it without making the instance's dict.
+PyObject* InstanceAttribute(PyObject* o, PyObject* name) {
+  bool plain = !PyType_Check(o) && !PyModule_Check(o) && _PyType_Lookup(Py_TYPE(o), name) == nullptr;
+  if (plain) return _PyObject_GenericGetAttrWithDict(o, name, nullptr, 1);
+  PyObject* dict = DictOf(o);
+  PyObject* value = dict != nullptr ? Py_XNewRef(PyDict_GetItemWithError(dict, name)) : nullptr;
+  Py_XDECREF(dict);
+  PyErr_Clear();
+  return value;
 }
 
 PyObject* Number(int code, PyObject* a, PyObject* b) {
@@ -131,11 +145,7 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
           return nullptr;
         return Py_TYPE(descriptor)->tp_descr_get(descriptor, a, reinterpret_cast<PyObject*>(Py_TYPE(a)));
       }
-      PyObject* dict = DictOf(a);
-      if (dict == nullptr || s.detail == 2) return dict;
-      PyObject* value = Py_XNewRef(PyDict_GetItemWithError(dict, object(s.object)));
-      Py_DECREF(dict);
-      return value;
+      return s.detail == 2 ? DictOf(a) : InstanceAttribute(a, object(s.object));
     }
     case SourceKind::kTypeAttribute:
       return PyType_Check(a)
@@ -303,6 +313,23 @@ static bool LayoutHolds(const Guard& g, const TensorMeta& meta) {
   return true;
 }
 
+bool GuardProgram::AllDistinct(const Guard& g) {
+  std::vector<PyObject*> written;
+  for (size_t i = 0; i < g.group.size(); i++) {
+    PyObject* v = Evaluate(g.group[i]);
+    if (v == nullptr) return false;
+    if (i < static_cast<size_t>(g.detail)) {
+      written.push_back(v);
+      if (written.size() < static_cast<size_t>(g.detail)) continue;
+      std::sort(written.begin(), written.end());
+      if (std::adjacent_find(written.begin(), written.end()) != written.end()) return false;
+    } else if (std::binary_search(written.begin(), written.end(), v)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool GuardProgram::Holds(Guard& g) {
   if (g.kind == GuardKind::kSizes) return SizesHold();
   if (g.kind == GuardKind::kTypeLookup) {
@@ -318,6 +345,7 @@ bool GuardProgram::Holds(Guard& g) {
   }
   if (g.kind == GuardKind::kGlobalState)
     return g.detail == (grad_enabled ? 1 : 0) + 2 * static_cast<int>(DefaultDType());
+  if (g.kind == GuardKind::kAllDistinct) return AllDistinct(g);
   PyObject* v = Evaluate(g.source);
   if (g.kind == GuardKind::kQuiet) return v == nullptr || DiesQuietly(v);
   if (v == nullptr) return false;
@@ -334,6 +362,7 @@ bool GuardProgram::Holds(Guard& g) {
              meta.device == g.meta.device &&
              reinterpret_cast<TensorObject*>(v)->requires_grad == ((g.array_flags & kRequiresGrad) != 0);
     }
+    case GuardKind::kSetLayout: return PyAnySet_Check(v) && SameSetLayout(v, object(g.object));
     case GuardKind::kKeys: {
       PyObject* keys = object(g.object);
       Py_ssize_t n = PyTuple_GET_SIZE(keys), i = 0;
@@ -356,12 +385,13 @@ bool GuardProgram::Holds(Guard& g) {
       return true;
     }
     case GuardKind::kHasNoAttribute: {
-      PyObject* dict = DictOf(v);
-      if (dict == nullptr) return true;
-      int found = PyDict_Contains(dict, object(g.name));
-      PyErr_Clear();
-      Py_DECREF(dict);
-      return found == 0;
+      if (g.object2 >= 0) {  // a slot
+        PyObject* slot = object(g.object2);
+        PyRef held = PyRef::Steal(Py_TYPE(slot)->tp_descr_get(slot, v, nullptr));
+        PyErr_Clear();
+        return !held;
+      }
+      return !PyRef::Steal(InstanceAttribute(v, object(g.name)));
     }
     case GuardKind::kExists: return true;
     case GuardKind::kEmptyCell: return PyCell_Check(v) && PyCell_GET(v) == nullptr;
@@ -424,6 +454,9 @@ std::string GuardProgram::Text(const Guard& g) const {
   if (g.kind == GuardKind::kTypeLookup) return g.text;
   if (g.kind == GuardKind::kSizes) return "the graph holds for the free sizes";
   if (g.kind == GuardKind::kGlobalState) return "gradients and the default dtype as they were";
+  if (g.kind == GuardKind::kAllDistinct)
+    return std::to_string(g.detail) + " objects that are written are no other of " +
+           std::to_string(g.group.size());
   text = sources_.Print(g.source);
   switch (g.kind) {
     case GuardKind::kType: return "type(" + text + ") is " + g.text;

@@ -40,6 +40,7 @@ class GuardProgram {
   bool IntOf(SourceId source, int64_t* out);
   bool SizesHold();
   bool SizesFit(const SizePremises& premises);
+  bool AllDistinct(const Guard& guard);
   // Borrowed; None for a function or class that has died since.
   PyObject* object(ObjectIndex i) const {
     PyObject* o = objects_[static_cast<size_t>(i)].get();

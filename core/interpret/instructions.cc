@@ -372,12 +372,11 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
       return Step::kNext;
     }
     case Opcode::SET_UPDATE: {
-      std::vector<Var> items;
-      if (!t_.Iterate(Pop(), &items)) return Step::kFailed;
-      for (Var v : items) {
-        if (!AddToSet(Peek(arg), t_.Look(v))) return failed();
-      }
-      return Step::kNext;
+      // As a whole: the order of a set that is taken over is that of its table.
+      static PyObject* update = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PySet_Type), "update");
+      Var items = Pop();
+      return t_.CallMethodDescriptor(update, {t_.Look(Peek(arg)), items}, nullptr) != nullptr ? Step::kNext
+                                                                                              : failed();
     }
     case Opcode::DICT_UPDATE:
     case Opcode::DICT_MERGE: {
@@ -403,7 +402,9 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
       Var sequence = Pop();
       Var it = sequence;
       Var looked = t_.Look(sequence);
-      bool endless = looked->kind == VariableKind::kNew && (looked->generator != nullptr || looked->value);
+      bool endless =
+          (looked->kind == VariableKind::kNew && (looked->generator != nullptr || looked->value)) ||
+          t_.IsHandedInIterator(looked);
       if (endless) {
         for (int32_t k = 0; k <= arg; k++) {
           Var v = t_.Next(it);

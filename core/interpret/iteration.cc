@@ -55,6 +55,17 @@ Var Trace::GetItem(Var object, Var key_in) {
     if (IsValue(key) && o->type != nullptr) {
       if (o->kind == VariableKind::kConst && PyTuple_CheckExact(o->value.get()) &&
           key->kind == VariableKind::kScalar) {
+        // A table read at a place that later calls may change.
+        Py_ssize_t n = PyTuple_GET_SIZE(o->value.get());
+        Py_ssize_t i =
+            key->value && PyLong_CheckExact(key->value.get()) ? PyLong_AsSsize_t(key->value.get()) : n;
+        PyErr_Clear();
+        if (i < 0) i += n;
+        if (i >= 0 && i < n) {
+          Source s{SourceKind::kItem};
+          s.operands = {SourceOf(o), key->source};
+          return Lazy(PyTuple_GET_ITEM(o->value.get(), i), sources_.Intern(std::move(s)));
+        }
         if (ConstValue(key) == nullptr) return nullptr;
       }
       return CallPure(getitem, {o, key}, nullptr, true);
@@ -70,14 +81,14 @@ Var Trace::GetItem(Var object, Var key_in) {
     PyObject* found = TypeLookup(o->type, name, true);
     if (found != nullptr && PyFunction_Check(found)) return Call(NewMethod(Fixed(found), o), {key});
     std::vector<Var> items;
-    if (o->kind == VariableKind::kObject && key->kind == VariableKind::kConst &&
+    if (o->kind == VariableKind::kObject && IsValue(key) && key->value &&
         PyLong_CheckExact(key->value.get())) {
       Py_ssize_t i = PyLong_AsSsize_t(key->value.get()), n = PyTuple_GET_SIZE(o->value.get());
       PyErr_Clear();
       Py_ssize_t at = i < 0 ? i + n : i;
       if (at >= 0 && at < n) {
         Source s{SourceKind::kItem};
-        s.operands = {o->source, ObjectSource(key->value.get())};
+        s.operands = {o->source, SourceOf(key)};
         return Lazy(PyTuple_GET_ITEM(o->value.get(), at), sources_.Intern(std::move(s)));
       }
     }
@@ -178,7 +189,8 @@ bool Trace::SetItem(Var object, Var key, Var value) {
 }
 
 Var Trace::Contains(Var container, Var item) {
-  Var o = Look(container);
+  Var o = CurrentView(Look(container));
+  if (o == nullptr) return nullptr;
   Var x = Look(item);
   if (IsValue(o)) {
     static PyObject* contains = [] {
@@ -255,6 +267,7 @@ Var Trace::Length(Var v) {
     return ConstSteal(PyLong_FromSsize_t(static_cast<Py_ssize_t>(items.size())));
   }
   if (IsContainer(v)) return BuiltinLength(v);
+  if (Var dict = ViewedDict(v)) return BuiltinLength(dict);
   if (v->kind == VariableKind::kNew && v->value) {
     Py_ssize_t n = PyObject_Size(v->value.get());
     return n < 0 ? RaiseFromPython() : ConstSteal(PyLong_FromSsize_t(n));
@@ -314,7 +327,8 @@ void Trace::MarkMoved(Var v) {
 }
 
 Var Trace::GetIter(Var object) {
-  Var v = Look(object);
+  Var v = CurrentView(Look(object));
+  if (v == nullptr) return nullptr;
   if (v->kind == VariableKind::kNew &&
       (v->generator != nullptr || (v->value && PyIter_Check(v->value.get()))))
     return v;
@@ -398,6 +412,7 @@ Var Trace::Next(Var iterator) {
     if (!value) return PyErr_Occurred() != nullptr ? RaiseFromPython() : nullptr;
     return FromShadow(value.get());
   }
+  if (IsHandedInIterator(v)) return NextHandedIn(v, true);
   static PyObject* name = PyUnicode_InternFromString("__next__");
   PyObject* found =
       v->type != nullptr && v->kind != VariableKind::kTensor ? TypeLookup(v->type, name, true) : nullptr;

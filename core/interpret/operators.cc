@@ -203,14 +203,20 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
       }
       PyErr_Clear();
     }
-    if (in_place && !EnsureShadow(a)) return nullptr;
+    if (in_place && (!EnsureShadow(a) || !LosesElementsQuietly(a))) return nullptr;
+    // A subclass of tuple computes as the tuple that it is.
+    auto operand = [&](Var v) {
+      bool subclass = v->kind == VariableKind::kNew && v->type != &PyTuple_Type && !v->value &&
+                      PyType_IsSubtype(v->type, &PyTuple_Type) != 0;
+      return PyRef::Steal(ArgumentShadow(subclass ? NewTuple(v->items) : v));
+    };
     PyRef x, y;
     if (ca != nullptr) {
       if (!EnsureShadow(a)) return nullptr;
       x = a->shadow;
     } else {
       if (a->kind == VariableKind::kScalar && !Specialize(a)) return nullptr;
-      x = PyRef::Steal(ArgumentShadow(a));
+      x = operand(a);
     }
     if (!x) return RaiseFromPython();
     if (cb != nullptr) {
@@ -218,7 +224,7 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
       y = b->shadow;
     } else {
       if (b->kind == VariableKind::kScalar && !Specialize(b)) return nullptr;
-      y = PyRef::Steal(ArgumentShadow(b));
+      y = operand(b);
     }
     if (!y) return RaiseFromPython();
     if (in_place) NoteContents(a, std::string(BinaryOperatorText(base)) + "=", Describe(b));
@@ -454,13 +460,12 @@ Var Trace::Compare(int op, Var left, Var right) {
     return Scalar(&PyBool_Type, sources_.Intern(std::move(s)), value);
   }
   if ((op == Py_EQ || op == Py_NE) && a->type == &PyMethod_Type && b->type == &PyMethod_Type) {
-    Var functions[2], selves[2];
-    MethodParts(a, &functions[0], &selves[0]);
-    MethodParts(b, &functions[1], &selves[1]);
-    Var same = IsSame(selves[0], selves[1]);
+    auto [function_a, self_a] = MethodParts(a);
+    auto [function_b, self_b] = MethodParts(b);
+    Var same = IsSame(self_a, self_b);
     int truth = same != nullptr ? Truth(same) : -1;
     if (truth < 0) return nullptr;
-    return truth == 0 ? Bool(op == Py_NE) : Compare(op, functions[0], functions[1]);
+    return truth == 0 ? Bool(op == Py_NE) : Compare(op, function_a, function_b);
   }
   // Special methods of user classes.
   auto python_method = [&](Var v, int which) -> Var {

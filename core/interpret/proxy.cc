@@ -296,6 +296,7 @@ PyObject* StrProxy(PyObject* o) { return Text(o, false); }
 PyObject* LengthHint(PyObject* o, PyObject*) {
   if (!Ready()) return nullptr;
   Trace& t = *current_trace;
+  if (Trace::IsHandedInIterator(Of(o))) return Py_NewRef(Py_NotImplemented);  // it runs no user code
   Var method = t.LookupSpecial(Of(o), "__length_hint__");
   if (method == nullptr) return t.failure() == Failure::kNone ? Py_NewRef(Py_NotImplemented) : Give(nullptr);
   return Give(t.Call(method, {}));

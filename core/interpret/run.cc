@@ -244,7 +244,12 @@ Step Interpreter::ExecuteStack(const Instruction& i, bool* known) {
       return t_.BuiltinSetItem(t_.Look(f_.globals), t_.Const(NameAt(arg)), Pop()) ? Step::kNext
                                                                                   : Step::kFailed;
     case Opcode::DELETE_GLOBAL: {
-      t_.Break("a global is deleted", BreakKind::kClassChanged);
+      if (t_.BuiltinSetItem(t_.Look(f_.globals), t_.Const(NameAt(arg)), nullptr)) return Step::kNext;
+      if (t_.RaisedMatches(PyExc_KeyError)) {
+        t_.TakeRaised();
+        t_.RaiseNew(PyExc_NameError,
+                    std::string("name '") + PyUnicode_AsUTF8(NameAt(arg)) + "' is not defined");
+      }
       return Step::kFailed;
     }
     case Opcode::JUMP_FORWARD:

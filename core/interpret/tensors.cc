@@ -23,6 +23,9 @@ bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
 }  // namespace
 
 // Binds a call's operands to graph values. With `dry` only to ask for attributes: nothing enters the graph.
+constexpr int64_t kMaxListed = 256;  // elements that tolist() gives one by one
+
+// Binds a call's operands to graph values.
 class TraceResolver : public OperandResolver {
  public:
   explicit TraceResolver(Trace& trace, bool dry = false) : trace_(trace), dry_(dry) {}
@@ -552,6 +555,8 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
     if (n == 3 && strcmp(text, "__setitem__") == 0)
       return TensorSetItem(v, Look(args[1]), args[2]) ? None() : nullptr;
   }
+  if (strcmp(text, "tolist") == 0 && args.size() == 1 && v->tensor->meta.numel() <= kMaxListed)
+    return ReadList(v, descriptor);
   if (strcmp(text, "tolist") == 0 || strcmp(text, "numpy") == 0) {
     return Break(std::string("tensor.") + text + "() is called", BreakKind::kValuesNeeded);
   }
@@ -774,6 +779,33 @@ Var Trace::ReadNumber(Var v, PyTypeObject* type) {
   s.operands = {tensor};
   s.name = type->tp_name;
   return Scalar(type, sources_.Intern(std::move(s)), nullptr);
+}
+
+// Nested lists of numbers that are known after the graph.
+Var Trace::ReadList(Var v, PyObject* tolist) {
+  SourceId tensor = TensorSnapshot(v);
+  if (failure_ != Failure::kNone) return nullptr;
+  Source all{SourceKind::kCall};
+  all.object = ObjectOf(tolist);
+  all.operands = {tensor};
+  all.name = "tolist";
+  const TensorMeta& meta = v->tensor->meta;
+  PyTypeObject* type = IsFloating(meta.dtype)       ? &PyFloat_Type
+                       : meta.dtype == DType::kBool ? &PyBool_Type
+                                                    : &PyLong_Type;
+  auto level = [&](auto& self, SourceId of, size_t dim) -> Var {
+    if (dim == meta.sizes.size()) return Scalar(type, of, nullptr);
+    PyRef list = PyRef::Steal(PyList_New(0));
+    for (int64_t i = 0; i < meta.sizes[dim]; i++) {
+      Source item{SourceKind::kItem};
+      Var index = ConstSteal(PyLong_FromLongLong(i));
+      item.operands = {of, ObjectSource(index->value.get())};
+      PyRef element = PyRef::Steal(ElementShadow(self(self, sources_.Intern(std::move(item)), dim + 1)));
+      if (!element || PyList_Append(list.get(), element.get()) != 0) return RaiseFromPython();
+    }
+    return NewContainer(&PyList_Type, list.release());
+  };
+  return level(level, sources_.Intern(std::move(all)), 0);
 }
 
 }  // namespace thirdbook

@@ -412,9 +412,6 @@ SourceId Trace::SourceOf(Var v) {
 // --------------------------------------------------------------------------------------------------------------
 
 Var Trace::FromShadow(PyObject* o) {
-  Nesting nesting;
-  if (Nesting::Deep())
-    return Break("a built-in function gave something that is nested too deep", BreakKind::kLimit);
   if (IsProxy(o)) {
     Var v = ProxyVariable(o);
     while (v->forward != nullptr) v = v->forward;
@@ -427,6 +424,9 @@ Var Trace::FromShadow(PyObject* o) {
   bool made = (PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) > 0) ||
               (PyFrozenSet_CheckExact(o) && PySet_GET_SIZE(o) > 0);
   if (!made && IsConstant(o)) return Const(o);
+  Nesting nesting;
+  if (Nesting::Deep())
+    return Break("a built-in function gave something that is nested too deep", BreakKind::kLimit);
   if (PyTuple_CheckExact(o)) {  // a tuple that was just made: each call makes its own
     std::vector<Var> items;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
@@ -501,7 +501,11 @@ PyObject* Trace::ElementShadow(Var v) {
 }
 
 PyObject* Trace::ArgumentShadow(Var v) {
-  v = Look(v);
+  v = CurrentView(Look(v));
+  if (v == nullptr) {
+    FailureToPython();
+    return nullptr;
+  }
   if (v->kind == VariableKind::kObject && IsContainer(v) && v->type == BaseContainer(v->type)) {
     if (!EnsureShadow(v)) {
       FailureToPython();

@@ -65,7 +65,8 @@ struct Write {
   PyRef name;             // attribute
   std::vector<Var> args;  // effect
   std::vector<std::pair<PyRef, Var>> kwargs;
-  size_t row;  // in the ledger
+  size_t row;            // in the ledger
+  Var result = nullptr;  // effect: the variable that stands for what it gives
 };
 
 enum class RunResult : uint8_t { kReturned, kYielded, kFailed };
@@ -186,6 +187,7 @@ class Trace {
   Var Call(Var callable, const std::vector<Var>& args, PyObject* kwnames = nullptr);
   Var CallFunction(Var function, const std::vector<Var>& args, PyObject* kwnames);
   Var CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& args, PyObject* kwnames);
+  std::pair<Var, Var> MethodParts(Var method);
   Var CallMethod(Var object, const char* name, const std::vector<Var>& args);
   Var Construct(Var type, const std::vector<Var>& args, PyObject* kwnames, bool skip_metaclass = false);
   // A started generator that is about to be dropped inside a `try` of its own: its creation step, or -1.
@@ -207,6 +209,10 @@ class Trace {
   void MarkMoved(Var v);         // C code had it: iterators that it is or holds may have been moved
   int EditsBelow(Var iterator);  // changes of the containers that notice a change under their iterator; -1:
                                  // cannot be told
+  Var ViewedDict(Var view);
+  Var CurrentView(Var v);
+  static bool IsHandedInIterator(Var v);  // handed_in.cc
+  Var NextHandedIn(Var iterator, bool note);
   Var Str(Var v);
   Var Repr(Var v);
   Var Format(Var v, Var spec);
@@ -258,6 +264,7 @@ class Trace {
   ValueRef condition() const { return condition_; }  // must be true for the replay; undefined: none
   Var ReadNumber(Var tensor, PyTypeObject* type);    // item(), float(), int(), bool(): known after the graph
   ValueRef TensorValue(Var tensor);                  // its value in the graph now
+  Var ReadList(Var tensor, PyObject* tolist);        // tolist(), the same
   Var MakeException(PyObject* type, std::vector<Var> args);
   Var NewInstance(PyTypeObject* type);  // object.__new__(cls)
   Var CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObject* kwnames, bool* handled);
@@ -269,6 +276,7 @@ class Trace {
 
   Var BuiltinGetItem(Var container, Var key);  // the base type's own methods
   bool BuiltinSetItem(Var container, Var key, Var value);
+  bool DeleteKey(Var dict, Var key, PyObject* constant);
   Var BuiltinContains(Var container, Var item);
   Var BuiltinLength(Var container);
   Var DictLookup(Var dict, Var key);
@@ -282,6 +290,7 @@ class Trace {
 
   // --- writes ---
   Var Snapshot(Var container);
+  void GuardSetLayout(Var set);
   bool EnsureShadow(Var container);  // contents become a shadow (guards length, keys...)
   bool IsContainer(Var v);
   void NoteContents(Var container, const std::string& operation, const std::string& after);
@@ -295,7 +304,15 @@ class Trace {
   void GuardDroppedArguments();
   static bool IsTextStream(Var v);  // an io object whose writes are effects
   Var StreamMethod(PyObject* descriptor, const char* name,
-                   const std::vector<Var>& args);                 // null without failure: no model
+                   const std::vector<Var>& args);  // null without failure: no model
+  static bool IsThreadLocal(Var v);                // thread_state.cc
+  Var ThreadLocalDict(Var local);
+  Var ThreadLocalGetAttr(Var local, PyObject* name);
+  bool ThreadLocalSetAttr(Var local, PyObject* name, Var value);
+  Var ContextVarMethod(PyObject* descriptor, const char* method, const std::vector<Var>& args);
+  Var OldContextValue(Var token);
+  void GuardEmptySlot(Var object, PyObject* descriptor, PyObject* name);
+  std::nullptr_t RaiseMissingAttribute(Var object, PyObject* name, const char* more = "");
   Var WarnCall(const std::vector<Var>& args, PyObject* kwnames);  // the same
   void AddEffect(Var callable, std::vector<Var> args, std::vector<std::pair<PyRef, Var>> kwargs,
                  const std::string& operation);
@@ -332,7 +349,6 @@ class Trace {
   Var ReprOfSymbolic(PyObject* shadow);
   Var JoinText(Var separator, Var iterable);
   Var GetDotted(Var object, PyObject* path);
-  void MethodParts(Var method, Var* function, Var* self);
   std::nullptr_t RaiseRefusedCall(PyCodeObject* code, PyObject* qualname, size_t ndefaults,
                                   PyObject* kwdefaults, size_t positional, PyObject* kwnames);
   Var CallUser(Var callable, const std::vector<Var>& args, PyObject* kwnames);
@@ -360,6 +376,12 @@ class Trace {
   bool FindSymbolic(const Attrs* const in_worlds[kWorlds], std::vector<SymbolicInt>* out);
   bool DecomposeKey(Var tensor, PyObject* key, class TraceResolver& resolver,
                     std::vector<struct IndexStep>* steps, std::vector<std::vector<SymbolicInt>>* symbolic);
+  SourceId IteratorPartSource(Var iterator, long which);
+  Var IteratorPartOf(Var iterator, long which);
+  Var ElementOf(Var sequence, Var at, bool backwards);
+  Var RestElement(Var iterator, bool items);
+  Var RangeElement(Var iterator);
+  void NoteAdvance(Var iterator);
 
   FrameView frame_;
   int break_at_;

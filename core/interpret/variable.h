@@ -93,21 +93,25 @@ struct Variable {
   std::vector<Var> construct_args;
   std::vector<std::pair<PyRef, Var>> construct_kwargs;
   std::vector<PyObject*>
-      reordered;               // attributes that were deleted and stored again (names; the pairs own them)
-  int overwritten = 0;         // Object: how many of its elements were, each guarded to die quietly
-  bool by_code = false;        // a function that was only called: guarded by its code, not by its identity
-  bool advanced = false;       // an iterator that has been moved, or that C code may have moved
-  int edits = 0;               // a container: how often it was changed
-  bool reshaped = false;       // ... otherwise than by setting items or (a dict) adding them
-  int edits_seen = 0;          // an iterator: edits of what it goes through when it was made
-  bool finished = false;       // a generator that has ended
-  bool raised = false;         // an exception that was raised
-  int raise_step = -1;         // the root step at which that was
-  Var context = nullptr;       // an exception's __context__
-  Var dict_of = nullptr;       // New: the __dict__ of that object, seen as a mapping
-  PyObject* handle = nullptr;  // the proxy that stands for it in shadows (owned)
-  int step = 0;                // root instruction count when it was made
-  int emitted_slot = -1;       // code generation: the local that holds it
+      reordered;                // attributes that were deleted and stored again (names; the pairs own them)
+  bool contents_noted = false;  // Object: its contents are a write of the trace
+  int overwritten = 0;          // Object: how many of its elements were, each guarded to die quietly
+  bool by_code = false;         // a function that was only called: guarded by its code, not by its identity
+  Py_ssize_t moves = 0;         // Object: an iterator that was there, how often it was moved
+  Py_ssize_t moves_noted = 0;   // ... and how often by the ledger itself
+  bool advanced = false;        // an iterator that has been moved, or that C code may have moved
+  int edits = 0;                // a container: how often it was changed
+  bool reshaped = false;        // ... otherwise than by setting items or (a dict) adding them
+  int edits_seen = 0;           // an iterator: edits of what it goes through when it was made
+  bool finished = false;        // a generator or iterator that has ended
+  bool made_by_effect = false;  // New: what an effect of the replay gives
+  bool raised = false;          // an exception that was raised
+  int raise_step = -1;          // the root step at which that was
+  Var context = nullptr;        // an exception's __context__
+  Var dict_of = nullptr;        // New: the __dict__ of that object, seen as a mapping
+  PyObject* handle = nullptr;   // the proxy that stands for it in shadows (owned)
+  int step = 0;                 // root instruction count when it was made
+  int emitted_slot = -1;        // code generation: the local that holds it
   int emitting = 0;
 
   bool IsConst(PyObject* o) const { return kind == VariableKind::kConst && value.get() == o; }

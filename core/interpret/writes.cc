@@ -103,10 +103,8 @@ void Trace::NoteContents(Var container, const std::string& operation, const std:
   bool is_globals =
       container->value.get() == frame_.globals || (PyDict_CheckExact(container->value.get()) &&
                                                    container->source.defined() && container == root_.globals);
-  bool first = true;
-  for (Write& w : writes_) {
-    if (w.kind == Write::Kind::kContents && w.target == container) first = false;
-  }
+  bool first = !container->contents_noted;
+  container->contents_noted = true;
   std::string source = sources_.Print(container->source);
   std::string key = source + (is_globals ? operation : "");
   Mutation& row =

@@ -15,10 +15,8 @@ const char* MutationKindText(MutationKind kind) {
 }
 
 Mutation& Ledger::Row(const std::string& key, MutationKind kind) {
-  for (size_t i = 0; i < keys_.size(); i++) {
-    if (keys_[i] == key) return rows_[i];
-  }
-  keys_.push_back(key);
+  auto [at, is_new] = row_of_key_.emplace(key, rows_.size());
+  if (!is_new) return rows_[at->second];
   rows_.push_back({});
   rows_.back().order = static_cast<int32_t>(rows_.size());
   rows_.back().kind = kind;

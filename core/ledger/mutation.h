@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace thirdbook {
@@ -46,7 +47,7 @@ class Ledger {
 
  private:
   std::vector<Mutation> rows_;
-  std::vector<std::string> keys_;
+  std::unordered_map<std::string, size_t> row_of_key_;
 };
 
 std::string Print(const Ledger& ledger);

@@ -123,7 +123,7 @@ PyObject* CallCompiled(PyObject* object, PyObject* const* args, size_t nargsf, P
     if (replacement) {
       ++Counters().frames;
       {
-        ReplacedFrame none(nullptr, 0);
+        ReplacedFrame none(nullptr, 0, self->wrapped, object);
         result = PyObject_Vectorcall(replacement.get(), args, static_cast<size_t>(nargs), nullptr);
       }
       if (result == kFallback) {

@@ -13,6 +13,7 @@
 #include "internal/pycore_interpframe.h"
 #include "internal/pycore_runtime.h"
 #include "internal/pycore_stackref.h"
+#include "opcode_ids.h"
 #pragma GCC diagnostic pop
 
 #include <cstddef>
@@ -78,6 +79,34 @@ void FrameLocals(InterpreterFrame* frame, int count, PyObject** out) {
 
 void ClearFrameLocals(InterpreterFrame* frame, int count) {
   for (int i = 0; i < count; ++i) PyStackRef_CLEAR(frame->localsplus[i]);
+}
+
+void ClearCallArguments(PyThreadState* thread, const void* caller, PyObject* function, PyObject* wrapper) {
+  _PyInterpreterFrame* frame = thread->current_frame;
+  while (frame != nullptr && frame != caller) frame = frame->previous;
+  PyCodeObject* code = frame != nullptr ? FrameCode(frame) : nullptr;
+  if (code == nullptr || frame->stackpointer == nullptr) return;
+  PyObject* bytes = PyCode_GetCode(code);
+  if (bytes == nullptr) {
+    PyErr_Clear();
+    return;
+  }
+  const auto* units = reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes));
+  const int at = _PyInterpreterFrame_LASTI(frame);
+  const int op = units[2 * at], count = units[2 * at + 1];
+  Py_DECREF(bytes);
+  _PyStackRef* end = frame->stackpointer - (op == CALL_KW ? 1 : 0);
+  _PyStackRef* first = end - count - 2;
+  if ((op != CALL && op != CALL_KW) || first < frame->localsplus + code->co_nlocalsplus) return;
+  PyObject* called = PyStackRef_IsNull(*first) ? nullptr : PyStackRef_AsPyObjectBorrow(*first);
+  if (called != function && (wrapper == nullptr || called != wrapper)) return;
+  // CALL keeps the callable and self in variables of its own; the arguments it finds on the stack.
+  for (_PyStackRef* ref = first + 2; ref < end; ++ref) {
+    if (PyStackRef_IsNull(*ref)) continue;
+    _PyStackRef old = *ref;
+    *ref = PyStackRef_None;
+    PyStackRef_CLOSE(old);
+  }
 }
 
 std::vector<FrameSlot> FrameSlots(PyFrameObject* object, int* slots) {

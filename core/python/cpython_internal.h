@@ -36,6 +36,10 @@ PyObject* FrameBuiltins(InterpreterFrame* frame);
 // Borrowed values of the first `count` slots of localsplus.
 void FrameLocals(InterpreterFrame* frame, int count, PyObject** out);
 void ClearFrameLocals(InterpreterFrame* frame, int count);  // makes them unbound
+// With a frame hook a Python call is a C call, and the caller's stack keeps the arguments until it returns.
+// When `caller` is at a call of `function` (or of `wrapper`, which passes on to it), this lets go of them:
+// the callee has its own references.
+void ClearCallArguments(PyThreadState* thread, const void* caller, PyObject* function, PyObject* wrapper);
 
 // Raw content of a running frame's localsplus and value stack: `slots` gets the number of localsplus slots,
 // the stack follows them. Borrowed. Only while the frame is suspended in a call or in a trace function.

@@ -51,7 +51,7 @@ PyObject* RunReplacement(PyThreadState* thread, InterpreterFrame* frame, const F
                          PyRef replacement, bool from_trampoline) {
   PyObject* result;
   {
-    ReplacedFrame replaced(frame, view.argument_slots);
+    ReplacedFrame replaced(frame, view.argument_slots, view.function);
     result = PyObject_Vectorcall(replacement.get(), view.locals, static_cast<size_t>(view.argument_slots),
                                  nullptr);
   }

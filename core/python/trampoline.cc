@@ -88,16 +88,23 @@ ResumeRequest* claiming_request = nullptr;  // borrowed: the loop below owns it
 
 static thread_local ReplacedFrame* innermost = nullptr;
 
-ReplacedFrame::ReplacedFrame(InterpreterFrame* frame, int count)
-    : frame_(frame), count_(count), outer_(innermost) {
+ReplacedFrame::ReplacedFrame(InterpreterFrame* frame, int count, PyObject* function, PyObject* wrapper)
+    : frame_(frame),
+      count_(count),
+      function_(function),
+      wrapper_(wrapper),
+      caller_(PyThreadState_Get()->current_frame),
+      outer_(innermost) {
   innermost = this;
 }
 
 ReplacedFrame::~ReplacedFrame() { innermost = outer_; }
 
 void ReplacedFrame::Release() {
-  if (innermost != nullptr && innermost->frame_ != nullptr)
-    ClearFrameLocals(innermost->frame_, innermost->count_);
+  const ReplacedFrame* self = innermost;
+  if (self == nullptr) return;
+  if (self->frame_ != nullptr) ClearFrameLocals(self->frame_, self->count_);
+  ClearCallArguments(PyThreadState_Get(), self->caller_, self->function_, self->wrapper_);
 }
 
 PyObject* ResumeCallable() { return resume_callable; }

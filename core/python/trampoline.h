@@ -24,10 +24,12 @@ void LeaveClaim(PyCodeObject* code, Claim claim);
 // drops them).
 Claim TakeClaim(PyCodeObject* code);
 
-// While a replacement runs: the frame that it replaces, which holds the arguments too. One stack a thread.
+// While a replacement runs: what else holds the arguments of the call that it makes.
 class ReplacedFrame {
  public:
-  ReplacedFrame(InterpreterFrame* frame, int count);  // null: none was made
+  // `frame`: the one that it replaces, with `count` arguments (null: none was made). `function` was called,
+  // perhaps through `wrapper`, by the frame that runs now.
+  ReplacedFrame(InterpreterFrame* frame, int count, PyObject* function, PyObject* wrapper = nullptr);
   ReplacedFrame(const ReplacedFrame&) = delete;
   ReplacedFrame& operator=(const ReplacedFrame&) = delete;
   ~ReplacedFrame();
@@ -36,6 +38,8 @@ class ReplacedFrame {
  private:
   InterpreterFrame* frame_;
   int count_;
+  PyObject *function_, *wrapper_;
+  const void* caller_;
   ReplacedFrame* outer_;
 };
 

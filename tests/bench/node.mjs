@@ -52,6 +52,7 @@ const out = await runSuite({
   contenders,
   digests: options.digests,
   filter,
+  ledger: options.group === "own" ? readFileSync(join(here, "ledger.py"), "utf8") : null,
   quick: options.quick,
   say: (line) => console.error(`  ${line}`),
 });

@@ -52,10 +52,56 @@ function hostTable(run) {
       "",
     );
   }
+  if (run.ledger) lines.push(ledgerTable(run.ledger));
   if (cases.every((c) => run.results[c.id]) && run.limits.peak) lines.push(goals(run));
   for (const error of run.errors) lines.push(`- not timed: ${error}`);
   if (run.errors.length) lines.push("");
   return lines.join("\n");
+}
+
+// Changes that a call makes: made by plain Python bytecode, and replayed by the compiled function.
+function ledgerTable({ rows, lists }) {
+  const lines = [
+    "| changes replayed by a call | number | plain Python | compiled | of plain |",
+    `|${"---|".repeat(5)}`,
+  ];
+  for (const r of rows)
+    lines.push(
+      `| ${r.case} | ${r.changes.toLocaleString("en")} | ${time(r.plain)} | ${time(r.compiled)} | ${times(r.ratio)} ±${Math.round(r.spread * 100)} % |`,
+    );
+  lines.push("");
+  for (const l of lists)
+    lines.push(
+      `Append to a list of ${l.length.toLocaleString("en")}: first call, traced and compiled, ${time(l.first)}; later calls ${time(l.later)}.`,
+    );
+  lines.push("");
+  return lines.join("\n");
+}
+
+function ledgerGoals({ rows, lists }, add) {
+  const of = (name, n) => rows.find((r) => r.case === name && r.changes === n);
+  const hundred = of("append to one list", 100);
+  add("100 appends to one list ≤ 1.0 × plain Python", 1 / hundred.ratio, 1, times(hundred.ratio));
+  for (const r of rows.filter((row) => row.changes >= 100))
+    add(
+      `${r.changes.toLocaleString("en")} changes, ${r.case}: ≤ 1.3 × plain Python`,
+      1.3 / r.ratio,
+      1,
+      times(r.ratio),
+    );
+  const [empty, long] = lists;
+  add(
+    "append to 1,000,000 elements, first call as on an empty list",
+    (1.5 * empty.first) / long.first,
+    1,
+    times(long.first / empty.first),
+  );
+  add(
+    "append to 1,000,000 elements, later calls as on an empty list",
+    (1.2 * empty.later) / long.later,
+    1,
+    times(long.later / empty.later),
+  );
 }
 
 // What the project asks for, and why a goal may be missed.
@@ -117,6 +163,7 @@ function goals(run) {
     add("a new function ≤ 5 ms", 5e-3 / run.cold[0], 1, time(run.cold[0]));
     add("a new size makes no kernel", 5e-4 / run.cold[2], 1, time(run.cold[2]));
   }
+  if (run.ledger) ledgerGoals(run.ledger, add);
   return [
     `| goal | measured | |`,
     `|---|---|---|`,

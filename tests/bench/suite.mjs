@@ -1,7 +1,7 @@
 // Runs every case with every contender, in Node or in a page.
 //
 // In: contenders, options, digests of the results of contenders that ran before. Out: { limits, results: {case: {contender:
-// measurement}}, versions, errors, cold, digests }. Invariant: results are compared before they are timed; a contender whose values
+// measurement}}, versions, errors, cold, ledger, digests }. Invariant: results are compared before they are timed; a contender whose values
 // differ is reported, not timed.
 import { cases } from "./cases.mjs";
 import { measure } from "./measure.mjs";
@@ -36,6 +36,7 @@ export async function runSuite({
   contenders,
   digests = {},
   filter = () => true,
+  ledger = null, // the source of ledger.py
   quick = false,
   counts,
   say = () => {},
@@ -85,5 +86,7 @@ export async function runSuite({
   }
   const compiled = contenders.find((c) => c.cold);
   if (compiled && filter("cold")) out.cold = compiled.cold();
+  if (compiled && ledger && filter("ledger"))
+    out.ledger = compiled.ledger(ledger, options.seconds, options.samples);
   return out;
 }

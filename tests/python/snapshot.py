@@ -282,6 +282,8 @@ def _iterator(value):
         parts = value.__reduce__()
     except TypeError:
         return "", []
+    except RuntimeError as error:  # what it iterates has changed
+        return f" {error}", []
     return "", [(f".<part {index}>", part) for index, part in enumerate(parts) if part is not None]
 
 

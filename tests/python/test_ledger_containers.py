@@ -206,6 +206,36 @@ class Dicts(ProgramCase):
             return out, x + 1
         """
     )
+    evicted_by_changing_keys = Program(
+        """
+        seen, counts = {n: str(n) for n in range(20)}, dict.fromkeys("abcdef", 0)
+        def fn(x, n):
+            gone = seen.pop(n)
+            del seen[n + 10]
+            counts["a"] += 1
+            del counts["b"]
+            counts["b"] = n
+            return gone, n in seen, seen.pop(n, "none"), seen.get(n + 10), list(counts), x + 1
+        """,
+        call="fn(x, i)",
+        steps=4,
+        compiles=None,
+    )
+    missing_key_is_deleted = Program(
+        """
+        table = {"a": 1}
+        def fn(x):
+            out = []
+            for key in ("a", "b", "a"):
+                try:
+                    del table[key]
+                    out.append(key)
+                except KeyError as error:
+                    out.append(error.args)
+            table["z"] = len(table)
+            return out, table.pop("q", None), x + 1
+        """
+    )
     cleared_and_filled = Program(
         """
         table = {"a": 1, "b": 2}
@@ -354,6 +384,25 @@ class Sets(ProgramCase):
             return x + len(a), sorted(b)
         """,
         expect="a is same",
+    )
+    order_is_that_of_the_table = Program(
+        """
+        grown = set(range(40))
+        for n in range(2, 39):
+            grown.discard(n)
+        grown |= {"a", "b", "c"}
+        taken = []
+        def fn(x):
+            made = set(range(30))
+            made -= set(range(3, 29))
+            grown.symmetric_difference_update({100, 8, 16, 24})
+            other = grown & {100, 8, 1, 0, "a", "b"}
+            taken.append(grown.pop())
+            grown.add(64)
+            made.add(8)
+            return list(grown), made, list(made), other, list(other), made.pop(), frozenset(grown), x + 1
+        """,
+        steps=(4, "grown = set(list(grown)); taken.clear()", 3),
     )
     new_sets = Program(
         """

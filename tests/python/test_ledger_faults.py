@@ -4,7 +4,9 @@
 nature, and returns how many there were since the last arming.
 """
 
+import contextlib
 import gc
+import io
 import os
 import random
 import sys
@@ -89,6 +91,55 @@ class GraphFailures(FaultCase):
             self._run_with_fault(program, "dispatch", 5)
         gc.collect()
         self.assertLess(len(gc.get_objects()) - before, 60)
+
+
+class FaultsInExamples(FaultCase):
+    """The examples as they are run by hand, with every fault in turn."""
+
+    FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "examples")
+    MOST = 150  # events of a kind in one example; where there are more, evenly spread ones fail
+
+    def _run(self, path, compiled):
+        with open(path, encoding="utf-8") as file:
+            code = compile(file.read(), path, "exec")
+        thirdbook.reset()
+        thirdbook.manual_seed(1)
+        out, kept = io.StringIO(), thirdbook.compile
+        thirdbook.compile = kept if compiled else lambda target=None, **options: target or (lambda function: function)
+        try:
+            with contextlib.redirect_stdout(out):
+                exec(code, {"__name__": "__main__"})
+        finally:
+            thirdbook.compile = kept
+        return out.getvalue()
+
+    def check_example(self, name):
+        path = os.path.join(self.FOLDER, name)
+        expected = self._run(path, compiled=False)
+        for kind in KINDS:
+            thirdbook._core.inject_fault(kind, 1 << 30)
+            self.assertEqual(self._run(path, compiled=True), expected)
+            total = thirdbook._core.inject_fault(kind, -1)
+            for nth in range(0, total, -(-total // self.MOST) or 1):
+                with self.subTest(kind=kind, nth=nth):
+                    thirdbook._core.inject_fault(kind, nth)
+                    try:
+                        self.assertEqual(self._run(path, compiled=True), expected)
+                    finally:
+                        thirdbook._core.inject_fault(kind, -1)
+
+
+def _add_examples():
+    for name in sorted(os.listdir(FaultsInExamples.FOLDER)):
+        if not name.endswith(".py") or name == "export_graph.py":  # an export needs the graph and says so
+            continue
+
+        def test(self, name=name):
+            self.check_example(name)
+        setattr(FaultsInExamples, f"test_B04_{name[:-3]}", test)
+
+
+_add_examples()
 
 
 class FaultsInRandomPrograms(FaultCase):

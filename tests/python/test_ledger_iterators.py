@@ -179,6 +179,83 @@ class Iterators(ProgramCase):
         """,
         steps=1,
     )
+    position_is_no_reason_to_compile_again = Program(
+        """
+        items = list(range(10, 40))
+        a, b, back, r = iter(items), iter(tuple(items)), reversed(items), iter(range(5, 100, 3))
+        e = enumerate(iter(items), 100)
+        def fn(x):
+            n, value = next(e)
+            return x * next(a) + next(b), next(back), next(r), n, value, b.__next__()
+        """,
+        steps=8,
+        compiles=1,
+    )
+    moved_while_what_it_iterates_changes = Program(
+        """
+        items, table = [1, 2, 3, 4], {"a": 1, "b": 2}
+        it, keys = iter(items), iter(table)
+        def fn(x):
+            first = next(it, "end")
+            items.clear()
+            second = next(it, "end")
+            items.append(7)
+            key = next(keys, "end")
+            table["c"] = 3
+            try:
+                other = next(keys, "end")
+            except RuntimeError as error:
+                other = str(error)
+            return first, second, next(it, "end"), key, other, x + 1
+        """,
+        steps=2,
+        raises=RuntimeError,
+        breaks=None,
+    )
+    user_code_behind_a_builtin_iterator = Program(
+        """
+        log = []
+        class Count:
+            def __init__(self): self.n = 0
+            def __iter__(self): return self
+            def __next__(self):
+                self.n += 1
+                log.append(self.n)
+                return self.n
+        def double(n):
+            log.append(("double", n))
+            return n * 2
+        e, m, z = enumerate(Count()), map(double, Count()), zip(Count(), Count())
+        chained = enumerate(map(double, [1, 2, 3, 4]))
+        def fn(x):
+            log.append("start")
+            a, b, c, d = next(e), next(m), next(z), next(chained)
+            log.append("end")
+            return a, b, c, d, x + 1
+        """,
+        breaks=None,
+    )
+    two_names_of_one_iterator = Program(
+        """
+        def fn(x, a, b):
+            return next(a), next(b), next(a), x + 1
+        one, two = iter([1, 2, 3, 4, 5, 6, 7, 8, 9]), iter([10, 20, 30, 40])
+        """,
+        call="fn(x, *((one, two), (one, one), (two, one))[i])",
+    )
+    unpacking_takes_one_more_than_it_needs = Program(
+        """
+        it, short = iter([1, 2, 3, 4, 5]), iter((1, 2))
+        def fn(x):
+            a, b = short
+            try:
+                c, d = it
+            except ValueError as error:
+                return a, b, str(error), next(it, "end"), x + 1
+        """,
+        steps=1,
+        breaks=None,
+    )
     escaping_iterators_stay_lazy = Program(
         """
         calls = []

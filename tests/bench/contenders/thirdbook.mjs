@@ -35,5 +35,14 @@ _bench`);
       };
     },
     cold: () => module.cold(1000).toJs(),
+    /** What replaying changes costs beside plain Python; see ledger.py. */
+    ledger(source, seconds, samples) {
+      const text = pyodide.runPython(`
+import json, types
+_ledger = types.ModuleType("bench_ledger")
+exec(compile(${JSON.stringify(source)}, "ledger.py", "exec"), _ledger.__dict__)
+json.dumps(_ledger.measure(${seconds}, ${samples}))`);
+      return JSON.parse(text);
+    },
   };
 }
