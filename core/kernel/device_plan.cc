@@ -32,6 +32,12 @@ std::string Numbers(const List& list) {
   return out + "]";
 }
 
+std::string Nodes(const Step& step) {
+  std::vector<int> ids;
+  for (NodeId id : step.nodes) ids.push_back(id.value);
+  return Numbers(ids);
+}
+
 int64_t Count(int64_t n, int64_t by, int64_t most) { return std::clamp<int64_t>((n + by - 1) / by, 1, most); }
 
 // Slots that a step reads on the host, each once.
@@ -187,7 +193,7 @@ class Writer {
     if (at == shaders_.end()) shaders_.push_back(shader.code);
     std::vector<uint32_t> cells;
     for (const WgslCell& cell : shader.cells) cells.push_back(CellValue(cell, step, k, shape));
-    steps_ += "{\"kind\":\"dispatch\",\"name\":" + Quoted(step.name) +
+    steps_ += "{\"kind\":\"dispatch\",\"name\":" + Quoted(step.name) + ",\"nodes\":" + Nodes(step) +
               ",\"shader\":" + std::to_string(index) + ",\"slots\":" + Numbers(bound_) +
               ",\"cells\":" + Numbers(cells) + ",\"groups\":" + Numbers(groups) +
               (offsets_.empty() ? "" : ",\"offsets\":" + Numbers(offsets_)) + "}";

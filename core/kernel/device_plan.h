@@ -7,8 +7,8 @@
 //   temporary, output;
 //                                                        first and last: the steps that use it
 //   shaders   {code}                                     equal for equal structures
-//   steps     {kind: "dispatch", name, shader, slots, cells, groups}   slots are bindings 1, 2, …; cells the
-//   uniform, binding 0
+//   steps     {kind: "dispatch", name, nodes, shader, slots, cells, groups}   slots are bindings 1, 2, …;
+//   cells the uniform, binding 0
 //             {kind: "copy", from, to}
 //             {kind: "host", reads, writes}              what has no shader: slots are read back,
 //             RunHostStep, slots are written

@@ -10,17 +10,13 @@ import { ViewModel } from "../view/model.js";
 import { firstExample, type Example } from "./examples.js";
 import { differenceOf, markersOf, verdictOf } from "./findings.js";
 import type { Marker } from "./editor.js";
+import { OutputLog, type OutputPart } from "./output_log.js";
 
 export type Engine =
   | { kind: "loading"; stage: Stage; loaded: number; total: number }
   | { kind: "ready"; version: string; milliseconds: number }
   | { kind: "running"; since: number }
   | { kind: "failed"; code: string; message: string };
-
-export interface OutputPart {
-  stream: "stdout" | "stderr" | "note";
-  text: string;
-}
 
 const kLiveDelay = 300;
 
@@ -31,7 +27,7 @@ export class AppState {
   /** The text that the report shown belongs to. */
   readonly shownSource = signal<string | null>(null);
   readonly engine = signal<Engine>({ kind: "loading", stage: "downloading", loaded: 0, total: 0 });
-  readonly output = signal<OutputPart[]>([]);
+  readonly output = signal<readonly OutputPart[]>([]);
   readonly files = signal<ProgramFile[]>([]);
   readonly markers = signal<Marker[]>([]);
   readonly notice = signal<string | null>(null);
@@ -41,6 +37,9 @@ export class AppState {
   );
 
   readonly #session: Session;
+  readonly #log = new OutputLog((parts) => (this.output.value = parts));
+  /** Grows with each thing asked for: what was asked for before is not shown any more. */
+  #turn = 0;
   #asked = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #again = false;
@@ -57,14 +56,15 @@ export class AppState {
       },
     });
     this.view.catalogueURL = "./graph-breaks.html";
-    if (firstRun) {
-      this.view.show(firstRun.report);
-      this.shownSource.value = firstExample.source;
-      this.output.value = [
-        { stream: "stdout", text: firstRun.stdout },
-        { stream: "note", text: "This run was made when the page was built. Press Run for your own." },
-      ];
-    }
+    this.#showFirstRun();
+  }
+
+  #showFirstRun(): void {
+    if (!firstRun) return;
+    this.view.show(firstRun.report);
+    this.shownSource.value = firstExample.source;
+    this.#log.add("stdout", firstRun.stdout);
+    this.#note("This run was made when the page was built. Press Run for your own.");
   }
 
   /** Loads Python; runs nothing. */
@@ -76,14 +76,17 @@ export class AppState {
     }
   }
 
-  /** Shows a program that somebody else wrote: nothing runs until Run. */
+  /** Shows a program that somebody else wrote: nothing runs until Run. Another that runs is ended. */
   open(file: string, source: string): void {
+    if (this.engine.peek().kind === "running") this.#restart();
+    ++this.#turn;
     this.#asked = false;
+    this.#again = false;
     clearTimeout(this.#timer);
     batch(() => {
       this.file.value = file;
       this.source.value = source;
-      this.output.value = [];
+      this.#log.clear();
       this.files.value = [];
       this.markers.value = [];
       this.shownSource.value = null;
@@ -109,10 +112,11 @@ export class AppState {
 
   async run(): Promise<void> {
     if (this.engine.peek().kind === "running") return;
+    const turn = ++this.#turn;
     this.#asked = true;
     clearTimeout(this.#timer);
     const source = this.source.peek();
-    const result = await this.#execute(source);
+    const result = await this.#execute(turn, source);
     if (!result) return;
     batch(() => {
       this.shownSource.value = source;
@@ -129,10 +133,11 @@ export class AppState {
   /** Runs the program as plain Python, compiled with each call verified, and compiled; says what differs first. */
   async compare(): Promise<void> {
     if (this.engine.peek().kind === "running") return;
+    const turn = ++this.#turn;
     const source = this.source.peek();
-    const eager = await this.#execute(source, { enabled: false });
-    const verified = eager && (await this.#execute(source, { verify: true }));
-    const compiled = verified && (await this.#execute(source));
+    const eager = await this.#execute(turn, source, { enabled: false });
+    const verified = eager && (await this.#execute(turn, source, { verify: true }));
+    const compiled = verified && (await this.#execute(turn, source));
     if (!compiled) return;
     batch(() => {
       this.shownSource.value = source;
@@ -149,43 +154,44 @@ export class AppState {
   /** Ends a runaway program; Python starts anew. */
   stop(): void {
     this.#again = false;
-    this.#session.stop();
     this.#note("Stopped. Python starts again; the program and the last report are kept.");
-    void this.start();
+    this.#restart();
   }
 
   /** Back to the first example, with a fresh Python. */
   reset(): void {
-    this.#again = false;
-    this.#session.stop();
+    this.#restart();
     this.open(firstExample.file, firstExample.source);
+    this.#showFirstRun();
+  }
+
+  #restart(): void {
+    this.#session.stop();
+    this.engine.value = { kind: "loading", stage: "starting", loaded: 0, total: 0 };
     void this.start();
   }
 
-  async #execute(source: string, settings: RunOptions = {}): Promise<ProgramResult | null> {
-    batch(() => {
-      this.output.value = [];
-      this.files.value = [];
-    });
+  /** null: it has not run to its end, or something else was asked for meanwhile. */
+  async #execute(turn: number, source: string, settings: RunOptions = {}): Promise<ProgramResult | null> {
+    this.#log.clear();
+    this.files.value = [];
     try {
       await this.#session.start();
+      if (turn !== this.#turn) return null;
       const ready = this.engine.peek();
       this.engine.value = { kind: "running", since: performance.now() };
       const result = await this.#session.run(source, {
         ...settings,
         file: this.file.peek(),
-        onOutput: (stream, text) => this.#print(stream, text),
+        onOutput: (stream, text) => this.#log.add(stream, text),
       });
       this.engine.value = ready;
+      if (turn !== this.#turn) return null;
       this.files.value = result.files;
       if (result.trouble !== null) this.#note(`The interpreter failed: ${result.trouble}`);
       return result;
     } catch (error) {
-      if (
-        this.engine.peek().kind === "running" ||
-        !(error instanceof ThirdbookError && /stopped/.test(error.message))
-      )
-        this.#fail(error);
+      this.#fail(error);
       return null;
     }
   }
@@ -197,17 +203,9 @@ export class AppState {
     this.engine.value = { kind: "failed", code, message: messageOf(error) };
   }
 
-  #print(stream: OutputPart["stream"], text: string): void {
-    const parts = this.output.peek();
-    const last = parts.at(-1);
-    this.output.value =
-      last?.stream === stream
-        ? [...parts.slice(0, -1), { stream, text: last.text + text }]
-        : [...parts, { stream, text }];
-  }
-
   #note(text: string): void {
-    this.output.value = [...this.output.peek(), { stream: "note", text }];
+    this.#log.add("note", text);
+    this.#log.show();
   }
 }
 

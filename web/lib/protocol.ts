@@ -3,6 +3,7 @@
 
 import type { DoctorReport } from "./doctor.js";
 import type { ErrorCode } from "./errors.js";
+import type { OutputPiece } from "./paced_output.js";
 import type { Report } from "./report.js";
 
 export interface StartMessage {
@@ -46,7 +47,7 @@ export type FromWorker =
   | { kind: "progress"; stage: Stage; loaded: number; total: number }
   | { kind: "ready"; version: string; timings: StageTiming[] }
   | { kind: "failed"; code: ErrorCode; message: string }
-  | { kind: "output"; run: number; stream: "stdout" | "stderr"; text: string }
+  | { kind: "output"; run: number; pieces: OutputPiece[] }
   | {
       kind: "done";
       run: number;

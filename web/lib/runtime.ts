@@ -12,19 +12,14 @@ import {
   type ExportHeader,
   type ExportInput,
 } from "./export_file.js";
+import type { TensorValue } from "./tensor_value.js";
 import type { ExportedGraph, RuntimeModule } from "./thirdbook_runtime.mjs";
 import type { GpuEntry } from "./webgpu/device.js";
 import type { GpuGraph, GpuWork } from "./webgpu/exported.js";
 
+export type { TensorValue } from "./tensor_value.js";
 export type { GpuWork } from "./webgpu/exported.js";
 export { ExportFileError, type DType, type ExportHeader, type ExportInput } from "./export_file.js";
-
-/** A tensor: `data` is the typed array of its dtype (bool and uint8 Uint8Array, int64 BigInt64Array), row-major. */
-export interface TensorValue {
-  dtype: string;
-  shape: number[];
-  data: ArrayBufferView;
-}
 
 export interface RunResult {
   /** In the order of `header.outputs`. */

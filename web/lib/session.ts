@@ -34,6 +34,7 @@ export interface RunOptions {
 
 export interface ProgramResult {
   status: number;
+  /** What was printed, up to 16 million characters each; `onOutput` gets all of it. */
   stdout: string;
   stderr: string;
   milliseconds: number;
@@ -51,6 +52,8 @@ interface OpenRun {
   resolve: (result: ProgramResult) => void;
   reject: (error: ThirdbookError) => void;
 }
+
+const kMostKept = 16_000_000;
 
 export class Session {
   readonly #options: SessionOptions;
@@ -115,6 +118,7 @@ export class Session {
       this.#failStart = reject;
       worker.addEventListener("error", (event) => {
         event.preventDefault();
+        if (worker !== this.#worker) return; // an ended one may still fail
         this.#end(
           new ThirdbookError(
             "worker-failed",
@@ -123,6 +127,7 @@ export class Session {
         );
       });
       worker.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {
+        if (worker !== this.#worker) return;
         if (data.kind === "progress") stage = data.stage;
         watchdog.feed();
         if (data.kind === "ready") resolve();
@@ -156,8 +161,10 @@ export class Session {
       case "output": {
         const run = this.#runs.get(message.run);
         if (!run) return;
-        run[message.stream] += message.text;
-        run.onOutput?.(message.stream, message.text);
+        for (const { stream, text } of message.pieces) {
+          run[stream] += text.slice(0, kMostKept - run[stream].length);
+          run.onOutput?.(stream, text);
+        }
         return;
       }
       case "done": {

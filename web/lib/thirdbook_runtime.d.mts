@@ -1,6 +1,6 @@
 // The types of build/embind/thirdbook_runtime.mjs, which web/build.mjs copies beside the compiled modules.
 
-import type { TensorValue } from "./runtime.js";
+import type { TensorValue } from "./tensor_value.js";
 
 /** What the graph's file says of an input: a tensor, or a number of that kind. */
 export interface GraphInput {

@@ -15,6 +15,7 @@ import type {
   ToWorker,
 } from "./protocol.js";
 import type { Report } from "./report.js";
+import { PacedOutput, type OutputPiece } from "./paced_output.js";
 import { Runner } from "./runner.js";
 import { assertWasmAllowed } from "./wasm.js";
 
@@ -117,23 +118,9 @@ class Runtime {
 
   async run(message: RunMessage): Promise<void> {
     const { pyodide } = this;
-    const output = (stream: "stdout" | "stderr") => {
-      const decoder = new TextDecoder();
-      return {
-        isatty: false,
-        write: (buffer: Uint8Array) => {
-          this.#post({
-            kind: "output",
-            run: message.run,
-            stream,
-            text: decoder.decode(buffer, { stream: true }),
-          });
-          return buffer.length;
-        },
-      };
-    };
-    pyodide.setStdout(output("stdout"));
-    pyodide.setStderr(output("stderr"));
+    const output = new PacedOutput((pieces) => this.#post({ kind: "output", run: message.run, pieces }));
+    pyodide.setStdout(streamInto(output, "stdout"));
+    pyodide.setStderr(streamInto(output, "stderr"));
     const lines = message.stdin === "" ? [] : message.stdin.split(/(?<=\n)/);
     pyodide.setStdin({ stdin: () => lines.shift() ?? null });
     const path = `${kFolder}/${message.file}`;
@@ -162,9 +149,21 @@ class Runtime {
     } catch (error) {
       trouble ??= messageOf(error);
     }
+    output.flush();
     const files = filesOf(pyodide.FS, message.file);
     this.#post({ kind: "done", run: message.run, status, milliseconds, report, trouble, files });
   }
+}
+
+function streamInto(output: PacedOutput, stream: OutputPiece["stream"]) {
+  const decoder = new TextDecoder();
+  return {
+    isatty: false,
+    write: (buffer: Uint8Array) => {
+      output.write(stream, decoder.decode(buffer, { stream: true }));
+      return buffer.length;
+    },
+  };
 }
 
 function filesIn(fs: FileSystem): string[] {

@@ -45,13 +45,17 @@ function printSection(compilation: Compilation, section: Section): string[] {
     case "kernels":
       return title(
         "kernels",
-        compilation.graphs.flatMap((graph) =>
-          graph.kernels.flatMap((kernel) => [
-            `${kernel.name}: nodes ${kernel.nodes.map((id) => `%${id}`).join(" ")}`,
+        compilation.graphs.flatMap((graph) => [
+          ...graph.kernels.flatMap((kernel) => [
+            `${kernel.name}: nodes ${nodesOf(kernel)}`,
             ...lines(kernel.loops),
             ...lines(kernel.text),
           ]),
-        ),
+          ...(graph.shaders ?? []).flatMap((shader) => [
+            `${shader.name}, on the GPU: nodes ${nodesOf(shader)}`,
+            ...lines(shader.text),
+          ]),
+        ]),
       );
     case "replay":
       return title("replay", compilation.ledger.map(replayLine));
@@ -66,6 +70,10 @@ function printSection(compilation: Compilation, section: Section): string[] {
     default:
       return section satisfies never;
   }
+}
+
+function nodesOf({ nodes }: { nodes: number[] }): string {
+  return nodes.map((id) => `%${id}`).join(" ");
 }
 
 function basename(path: string): string {

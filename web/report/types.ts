@@ -39,6 +39,8 @@ export interface Graph {
   outputs: number[];
   text: string;
   kernels: Kernel[];
+  /** What ran on the GPU, one a dispatch, in order; left out where it has not run there. */
+  shaders?: Shader[];
 }
 
 export interface Node {
@@ -60,9 +62,16 @@ export interface Kernel {
   name: string;
   /** The loop form, for people. */
   loops: string;
-  /** What runs: wasm text or WGSL; empty for a library kernel. */
+  /** The wasm text of what runs; empty for a library kernel. */
   text: string;
   nodes: number[];
+}
+
+export interface Shader {
+  name: string;
+  nodes: number[];
+  /** WGSL. */
+  text: string;
 }
 
 export interface Guard {

@@ -4,6 +4,7 @@
 import type { Compilation } from "../report/types.js";
 import { ListBox } from "./list_box.js";
 import type { ViewModel } from "./model.js";
+import { RowEnd } from "./row_end.js";
 import { spanOfLine } from "./span.js";
 
 interface BreaksPaneProps {
@@ -27,10 +28,9 @@ export function BreaksPane({ model, compilation }: BreaksPaneProps) {
             <span class="tb-entry">
               <span class="tb-entry-head">
                 <b>{item.reason}</b>
-                <span class="tb-row-end">
+                <RowEnd line={item.line}>
                   <span class="tb-tag">{item.code}</span>
-                  <span class="tb-dim">line {item.line}</span>
-                </span>
+                </RowEnd>
               </span>
               <span>{item.explanation}</span>
               {item.hint && <span class="tb-hint">{item.hint}</span>}

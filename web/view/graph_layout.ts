@@ -66,6 +66,15 @@ export function titleOf(graph: Graph, node: Node): string {
   return "value" in node.attrs ? String(node.attrs["value"]) : (printedConstant(graph, node) ?? "constant");
 }
 
+/** Whether a search finds the node. */
+export function matches(graph: Graph, node: Node, search: string): boolean {
+  const wanted = search.trim().toLowerCase();
+  return (
+    wanted === "" ||
+    `%${node.id} ${node.op} ${titleOf(graph, node)} ${metaOf(node)}`.toLowerCase().includes(wanted)
+  );
+}
+
 /** In the drawing there is little room. */
 function shortTitleOf(graph: Graph, node: Node): string {
   const title = titleOf(graph, node);

@@ -5,6 +5,7 @@ import type { Compilation, Report } from "../report/types.js";
 import { ListBox } from "./list_box.js";
 import type { ViewModel } from "./model.js";
 import { RecompileMatrix } from "./recompile_matrix.js";
+import { RowEnd } from "./row_end.js";
 import { spanOfLine } from "./span.js";
 import { versionsOf } from "./versions.js";
 
@@ -29,7 +30,7 @@ export function GuardsPane({ model, report, compilation }: GuardsPaneProps) {
           content: (
             <>
               <code class="tb-wrap">{guard.text}</code>
-              <span class="tb-row-end">
+              <RowEnd line={guard.line}>
                 {guard.hits ? <span class="tb-failed">failed {guard.hits}×</span> : null}
                 {guard.cost !== undefined && (
                   <span class="tb-dim" title="Steps that checking it adds">
@@ -37,8 +38,7 @@ export function GuardsPane({ model, report, compilation }: GuardsPaneProps) {
                   </span>
                 )}
                 <span class="tb-kind">{guard.kind}</span>
-                {guard.line !== null && <span class="tb-dim">line {guard.line}</span>}
-              </span>
+              </RowEnd>
             </>
           ),
         }))}

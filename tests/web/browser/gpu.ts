@@ -1,15 +1,13 @@
 // In: build/npm. Out: a Chromium page with the software WebGPU adapter, in which exported files run on both devices.
 // Invariant: what crosses to the page and back is plain data; an adapter that is missing is said, never passed over.
 
-import { existsSync, readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import type { DType } from "../../../web/lib/export_file.ts";
+import { fileAnswer, launchChromium, serve, type Server } from "./serve.ts";
 
 export const kGpuFlags = [
-  "--no-sandbox",
   "--enable-unsafe-webgpu",
   "--use-webgpu-adapter=swiftshader",
   "--enable-features=Vulkan",
@@ -58,13 +56,6 @@ const kFolders: [string, string][] = [
   ["/page/", fileURLToPath(new URL(".", import.meta.url))],
   ["/pyodide/", "node_modules/pyodide"],
 ];
-const kTypes: Record<string, string> = {
-  ".html": "text/html",
-  ".js": "text/javascript",
-  ".mjs": "text/javascript",
-  ".wasm": "application/wasm",
-};
-
 export class GpuPage {
   readonly page: Page;
   readonly #server: Server;
@@ -78,26 +69,15 @@ export class GpuPage {
 
   /** `script` sets globalThis.runCases, or whatever the test calls. */
   static async open(script = "gpu_page.mjs"): Promise<GpuPage> {
-    const server = createServer((request, response) => {
-      const { pathname } = new URL(request.url ?? "/", "http://localhost");
-      const folder = kFolders.find(([prefix]) => pathname.startsWith(prefix)) ?? ["/", "build/npm"];
-      const file = join(folder[1], pathname.slice(folder[0].length));
-      if (pathname === "/") {
-        const html = `<title>gpu</title><script type="module" src="/page/${script}"></script>`;
-        return response.writeHead(200, { "content-type": "text/html" }).end(html);
-      }
-      if (!existsSync(file)) return response.writeHead(404).end();
-      const headers = { "content-type": kTypes[extname(file)] ?? "application/octet-stream" };
-      return response.writeHead(200, headers).end(readFileSync(file));
+    const html = `<title>gpu</title><script type="module" src="/page/${script}"></script>`;
+    const server = await serve((path) => {
+      if (path === "/") return { body: html, headers: { "content-type": "text/html" } };
+      const [prefix, folder] = kFolders.find(([start]) => path.startsWith(start)) ?? ["/", "build/npm"];
+      return fileAnswer(join(folder, path.slice(prefix.length)));
     });
-    await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
-    const address = server.address();
-    const browser = await chromium.launch({
-      executablePath: process.env["THIRDBOOK_CHROMIUM"] || "/usr/bin/chromium",
-      args: kGpuFlags,
-    });
+    const browser = await launchChromium(kGpuFlags);
     const page = await browser.newPage();
-    await page.goto(`http://localhost:${typeof address === "object" && address ? address.port : 0}/`);
+    await page.goto(`${server.url}/`);
     await page.waitForFunction(() => "ready" in globalThis, undefined, { timeout: 120_000 });
     return new GpuPage(page, server, browser);
   }
@@ -130,6 +110,6 @@ export class GpuPage {
 
   async close(): Promise<void> {
     await this.#browser.close();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await this.#server.close();
   }
 }

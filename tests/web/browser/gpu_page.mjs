@@ -1,15 +1,7 @@
 // Served as it is (gpu.ts): in the page, runs exported files on wasm and on WebGPU.
 
+import { kArrays } from "/lib/export_file.js";
 import { load } from "/lib/runtime.js";
-
-const kArrays = {
-  bool: Uint8Array,
-  uint8: Uint8Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  float32: Float32Array,
-  float64: Float64Array,
-};
 
 function value(input) {
   if (typeof input === "number") return input;

@@ -1,15 +1,14 @@
 // Notebook hosts, run headless without any network but their own: a JupyterLite site built from PyPI's packages, which has the wheel
 // in its lock file and in piplite; PyScript from npm; micropip, which marimo and others use.
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { basename, extname, join } from "node:path";
-import { chromium, type Browser } from "playwright-core";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { setUpJupyterLite } from "../../../wasm/toolchain/jupyterlite.mjs";
 import { kBuild, kNodeModules } from "../../../wasm/toolchain/places.mjs";
 import { ownWheel, writePyodideFolder } from "./pyodide_folder.js";
-import { kTypes } from "./site.js";
+import { fileAnswer, launchChromium, serve, type Server } from "./serve.js";
 
 const fetched = setUpJupyterLite();
 const kFolder = join(kBuild, "notebooks");
@@ -53,13 +52,7 @@ function buildJupyterLite(tools: string, wheels: string): void {
 
 describe.skipIf(!fetched)("notebook hosts", () => {
   let browser: Browser;
-  let base: string;
-  const server = createServer((request, response) => {
-    const file = join(kSite, decodeURIComponent(new URL(request.url ?? "/", "http://localhost").pathname));
-    if (!existsSync(file) || extname(file) === "") return response.writeHead(404).end();
-    const headers = { "content-type": kTypes[extname(file)] ?? "application/octet-stream" };
-    return response.writeHead(200, headers).end(readFileSync(file));
-  });
+  let server: Server;
 
   beforeAll(async () => {
     if (!fetched) return;
@@ -67,24 +60,19 @@ describe.skipIf(!fetched)("notebook hosts", () => {
     buildJupyterLite(fetched.tools, fetched.wheels);
     writePyodideFolder(join(kSite, "pyodide"), fetched.wheels);
     cpSync(join(kNodeModules, "@pyscript/core/dist"), join(kSite, "pyscript"), { recursive: true });
-    await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
-    const address = server.address();
-    base = `http://localhost:${typeof address === "object" && address ? address.port : 0}`;
-    browser = await chromium.launch({
-      executablePath: process.env["THIRDBOOK_CHROMIUM"] || "/usr/bin/chromium",
-      args: ["--no-sandbox"],
-    });
+    server = await serve((path) => fileAnswer(join(kSite, path)));
+    browser = await launchChromium();
   });
   afterAll(async () => {
     await browser.close();
-    server.close();
+    await server.close();
   });
 
   describe("JupyterLite", () => {
     /** Opens the site's REPL, which runs the code. */
     async function runCell(code: string) {
       const page = await browser.newPage();
-      await page.goto(`${base}/repl/index.html?kernel=python&code=${encodeURIComponent(code)}`);
+      await page.goto(`${server.url}/repl/index.html?kernel=python&code=${encodeURIComponent(code)}`);
       return page;
     }
 
@@ -123,7 +111,7 @@ ${kProgram.replace("print(", "text = (").replace(/\n(text = .*)$/, '\n$1\ndocume
 </script></body></html>`,
     );
     const page = await browser.newPage();
-    await page.goto(`${base}/pyscript.html`);
+    await page.goto(`${server.url}/pyscript.html`);
     await page.locator("#out", { hasText: kPrinted }).waitFor({ timeout: 120_000 });
     await page.close();
   });
@@ -138,7 +126,7 @@ pyodide.setStdout({ batched: (line) => (document.querySelector("#out").textConte
 await pyodide.loadPackage("micropip");
 await pyodide.runPythonAsync(${JSON.stringify(
         `import micropip
-await micropip.install("${base}/pyodide/${basename(ownWheel())}")
+await micropip.install("${server.url}/pyodide/${basename(ownWheel())}")
 import thirdbook
 thirdbook.install_torch_alias()
 ${kProgram}`,
@@ -146,7 +134,7 @@ ${kProgram}`,
 </script>`,
     );
     const page = await browser.newPage();
-    await page.goto(`${base}/micropip.html`);
+    await page.goto(`${server.url}/micropip.html`);
     await page.locator("#out", { hasText: kPrinted }).waitFor({ timeout: 120_000 });
     await page.close();
   });

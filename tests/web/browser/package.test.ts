@@ -1,45 +1,27 @@
 // The packed tarball in a fresh project, in Chromium: a plain page, a page built by Vite, a worker, the view.
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
-import { extname, join } from "node:path";
-import { chromium, type Browser } from "playwright-core";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { examples, kDay16Output } from "../examples.js";
 import { makeProject, type FreshProject } from "../packed.js";
+import { fileAnswer, launchChromium, serve, type Server } from "./serve.js";
 
 const kSource = examples.find(({ file }) => file === "day16.py")?.source ?? "";
-const kTypes: Record<string, string> = {
-  ".html": "text/html",
-  ".js": "text/javascript",
-  ".mjs": "text/javascript",
-  ".wasm": "application/wasm",
-  ".json": "application/json",
-};
 
 let project: FreshProject;
 let browser: Browser;
-let base: string;
-const server = createServer((request, response) => {
-  const file = join(project.folder, new URL(request.url ?? "/", "http://localhost").pathname);
-  if (!existsSync(file)) return response.writeHead(404).end();
-  const headers = { "content-type": kTypes[extname(file)] ?? "application/octet-stream" };
-  return response.writeHead(200, headers).end(readFileSync(file));
-});
+let server: Server;
 
 beforeAll(async () => {
   project = makeProject();
-  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
-  const address = server.address();
-  base = `http://localhost:${typeof address === "object" && address ? address.port : 0}`;
-  browser = await chromium.launch({
-    executablePath: process.env["THIRDBOOK_CHROMIUM"] || "/usr/bin/chromium",
-    args: ["--no-sandbox"],
-  });
+  server = await serve((path) => fileAnswer(join(project.folder, path)));
+  browser = await launchChromium();
 });
 afterAll(async () => {
   await browser.close();
-  server.close();
+  await server.close();
   project.remove();
 });
 
@@ -51,7 +33,7 @@ function write(name: string, text: string): void {
 async function titleOf(path: string): Promise<string> {
   const page = await browser.newPage();
   page.on("pageerror", (error) => page.evaluate((text) => (document.title = `error ${text}`), error.message));
-  await page.goto(`${base}/${path}`);
+  await page.goto(`${server.url}/${path}`);
   await page.waitForFunction(() => document.title !== "", undefined, { timeout: 120_000 });
   const title = await page.title();
   await page.close();

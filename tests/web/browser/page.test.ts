@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { encodeHash } from "../../../web/lib/share.js";
 import { examples, kDay16Output } from "../examples.js";
 import { violationsOf } from "../schema.js";
+import { kGpuFlags } from "./gpu.js";
 import { output, ready, run, Site, write } from "./site.js";
 
 let site: Site;
@@ -132,6 +133,30 @@ describe("a person's own program", () => {
     expect(await output(page)).toBe("alive\n");
   });
 
+  test("is stopped when it prints on both streams without end, and only the newest is shown", async () => {
+    const { page } = await site.page();
+    await ready(page);
+    await write(page, "import sys\nwhile True:\n    print('out')\n    print('err', file=sys.stderr)\n");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByText("Earlier output is left out here.").waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText(/^Stopped\./).waitFor();
+    await ready(page);
+    expect((await page.getByRole("log", { name: "Output" }).innerText()).length).toBeLessThan(60_000);
+  });
+
+  test("ends when an example is chosen, which then runs", async () => {
+    const { page, complaints } = await site.page();
+    await ready(page);
+    await write(page, "while True: pass\n");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await page.getByRole("combobox", { name: "Examples" }).selectOption("day16.py");
+    await page.getByText(/^Done in /).waitFor({ timeout: 60_000 });
+    expect(await output(page)).toBe(kDay16Output);
+    expect(complaints).toEqual([]);
+  });
+
   test("is there again on the next visit, but not in safe mode", async () => {
     const { page } = await site.page();
     await write(page, "print('mine')\n");
@@ -140,6 +165,19 @@ describe("a person's own program", () => {
     await page.goto(`${site.url}?safe`);
     expect(await page.locator(".cm-content").innerText()).toMatch(/class Model/);
   });
+});
+
+test("Reset shows the first example with the run that came with the page", async () => {
+  const { page } = await site.page();
+  await ready(page);
+  await write(page, "print('mine')\n");
+  await run(page);
+  await page.getByRole("button", { name: "Reset" }).click();
+  expect(await page.locator(".cm-content").innerText()).toMatch(/class Model/);
+  expect(await output(page)).toBe(kDay16Output);
+  await page.getByText("This run was made when the page was built.").waitFor();
+  expect(await page.getByRole("option", { name: /self.*calls/ }).count()).toBeGreaterThan(0);
+  await ready(page);
 });
 
 describe("a shared link", () => {
@@ -241,6 +279,24 @@ describe("what the report says", () => {
   });
 });
 
+describe("on a page with a GPU", async () => {
+  const gpuSite = await Site.open({ flags: kGpuFlags });
+  afterAll(() => gpuSite.close());
+  const probe = await gpuSite.page();
+  const hasAdapter = await probe.page.evaluate(async () => Boolean(await navigator.gpu?.requestAdapter()));
+
+  test.skipIf(!hasAdapter)("the example of the GPU runs there, and its shaders are shown", async () => {
+    const { page, complaints } = await gpuSite.page();
+    await openExample(page, "gpu_running_mean.py");
+    expect(await output(page)).toMatch(/^webgpu webgpu 3\n/);
+    const shaders = page.getByRole("heading", { name: /On the GPU, in WGSL/ });
+    await shaders.waitFor();
+    await page.getByText("Code of mul", { exact: true }).first().click();
+    expect(await page.getByLabel("Code of mul", { exact: true }).first().innerText()).toMatch(/@compute/);
+    expect(complaints).toEqual([]);
+  });
+});
+
 describe("Compare with eager", () => {
   test("runs plain, verified and compiled, and times them", async () => {
     const { page } = await site.page();
@@ -325,7 +381,7 @@ test("?embed=1 leaves out what belongs to the whole page, and runs", async () =>
 
 describe("a page that may not compile WebAssembly", () => {
   test("says so in one sentence with the remedy, and does not hang", async () => {
-    const strict = await Site.open("script-src 'self'");
+    const strict = await Site.open({ policy: "script-src 'self'" });
     try {
       const { page } = await strict.page();
       const alert = page.getByRole("alert");

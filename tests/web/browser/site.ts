@@ -1,65 +1,44 @@
 // In: the built site, and headers to serve it with. Out: a server in a sub-folder of localhost, and Chromium pages on it.
 // Invariant: only script-src 'self' 'wasm-unsafe-eval' is allowed unless a test says otherwise; what is opened is closed.
 
-import { existsSync, readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import { extname, join, normalize } from "node:path";
-import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import { existsSync } from "node:fs";
+import { join, normalize } from "node:path";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { kBuild } from "../../../wasm/toolchain/places.mjs";
+import { fileAnswer, launchChromium, serve, type Server } from "./serve.js";
 
 const kSite = join(kBuild, "site");
 const kFolder = "/some/folder/";
 export const kPolicy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; object-src 'none'";
-export const kTypes: Record<string, string> = {
-  ".html": "text/html; charset=utf-8",
-  ".js": "text/javascript",
-  ".mjs": "text/javascript",
-  ".css": "text/css",
-  ".json": "application/json",
-  ".svg": "image/svg+xml",
-  ".wasm": "application/wasm",
-};
-
 export class Site {
   readonly url: string;
   /** Files that are served otherwise than they are, by name. */
-  readonly changed = new Map<string, (text: string) => string>();
+  readonly changed: Map<string, (text: string) => string>;
   readonly #server: Server;
   readonly #browser: Browser;
 
-  private constructor(server: Server, browser: Browser) {
-    const address = server.address();
-    const port = typeof address === "object" && address ? address.port : 0;
-    this.url = `http://localhost:${port}${kFolder}`;
+  private constructor(server: Server, browser: Browser, changed: Site["changed"]) {
+    this.url = server.url + kFolder;
     this.#server = server;
     this.#browser = browser;
+    this.changed = changed;
   }
 
-  static async open(policy = kPolicy): Promise<Site> {
+  static async open({ policy = kPolicy, flags = [] as string[] } = {}): Promise<Site> {
     if (!existsSync(join(kSite, "index.html"))) throw new Error("build/site is missing: run npm run build");
-    const changes: { current?: Site } = {};
-    const server = createServer((request, response) => {
-      const path = new URL(request.url ?? "/", "http://localhost").pathname;
-      const inside = path.startsWith(kFolder) ? normalize(path.slice(kFolder.length)) || "index.html" : "";
-      const file = join(kSite, inside === "." ? "index.html" : inside);
-      if (inside === "" || !file.startsWith(kSite) || !existsSync(file)) {
-        response.writeHead(404).end();
-        return;
-      }
-      response.writeHead(200, {
-        "content-type": kTypes[extname(file)] ?? "application/octet-stream",
-        "content-security-policy": policy,
-      });
-      const change = changes.current?.changed.get(inside);
-      response.end(change ? change(readFileSync(file, "utf8")) : readFileSync(file));
+    const changed: Site["changed"] = new Map();
+    const server = await serve((path) => {
+      if (!path.startsWith(kFolder)) return undefined;
+      const inside = normalize(path.slice(kFolder.length) || "index.html");
+      const file = join(kSite, inside);
+      const found = file.startsWith(kSite)
+        ? fileAnswer(file, { "content-security-policy": policy })
+        : undefined;
+      const change = changed.get(inside);
+      return found && change ? { ...found, body: change(found.body.toString()) } : found;
     });
-    await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
-    const browser = await chromium.launch({
-      executablePath: process.env["THIRDBOOK_CHROMIUM"] || "/usr/bin/chromium",
-      args: ["--no-sandbox"],
-    });
-    return (changes.current = new Site(server, browser));
+    return new Site(server, await launchChromium(flags), changed);
   }
 
   /** A page in a context of its own; complaints of the page are collected. */
@@ -80,7 +59,7 @@ export class Site {
 
   async close(): Promise<void> {
     await this.#browser.close();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await this.#server.close();
   }
 }
 

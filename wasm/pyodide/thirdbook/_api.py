@@ -13,7 +13,7 @@ import os
 import weakref
 from collections.abc import Mapping
 
-from . import _core, _higher_order
+from . import _core, _gpu, _higher_order
 from ._errors import SideEffectError, Unsupported, VerifyError
 
 __all__ = [
@@ -260,7 +260,9 @@ counters = _Counters()
 
 def report() -> dict:
     """Everything compiled since the last reset, after the report schema (version 1)."""
-    return {"schema": 1, "version": _core.version, "compilations": _core._records(), "counters": dict(counters)}
+    compilations = _core._records()
+    _gpu.add_shaders(compilations)
+    return {"schema": 1, "version": _core.version, "compilations": compilations, "counters": dict(counters)}
 
 
 class Explanation(dict):

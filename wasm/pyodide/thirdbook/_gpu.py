@@ -85,6 +85,16 @@ def counters() -> dict:
     return json.loads(_bridge.counters()) if _bridge is not None else {}
 
 
+def add_shaders(compilations) -> None:
+    """Writes into a report what its graphs became on the device."""
+    if _bridge is None:
+        return
+    for graph in (graph for one in compilations for graph in one["graphs"]):
+        shaders = json.loads(_bridge.shaders(graph["text"]))
+        if shaders:
+            graph["shaders"] = shaders
+
+
 class Program:
     """A graph on the device; forgotten there when it is forgotten here."""
 

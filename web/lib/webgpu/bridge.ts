@@ -103,6 +103,14 @@ export class GpuBridge {
     known?.exported.delete();
   }
 
+  /** JSON: [{name, nodes, text}] of the graph with this text, one a dispatch; empty where none has run here. */
+  shaders(text: string): string {
+    for (const { exported, gpu } of this.#graphs.values()) {
+      if (exported.text() === text) return JSON.stringify(gpu.shaders());
+    }
+    return "[]";
+  }
+
   /** Outputs as JSON: [{id, elements, shape, strides, offset}]. They stay on the device. */
   async run(graph: number, inputs: string, bytes: (Uint8Array | null)[]): Promise<string> {
     const { gpu } = this.#graphs.get(graph) as { gpu: GpuGraph };

@@ -4,7 +4,7 @@
 // Invariant: a program is made once for each set of input sizes and device.
 
 import { kArrays, type DType } from "../export_file.js";
-import type { TensorValue } from "../runtime.js";
+import type { TensorValue } from "../tensor_value.js";
 import type { DeviceSteps, ExportedGraph, InputLayout } from "../thirdbook_runtime.mjs";
 import { sharedDevice, type GpuDevice, type GpuEntry } from "./device.js";
 import { dense } from "./elements.js";
@@ -74,6 +74,18 @@ export class GpuGraph {
       steps.delete();
       throw error;
     }
+  }
+
+  /** What was dispatched for the sizes that came first. */
+  shaders(): { name: string; nodes: number[]; text: string }[] {
+    const [first] = this.#programs.values();
+    if (first === undefined) return [];
+    const { steps, shaders } = first.program.plan;
+    return steps.flatMap((step) =>
+      step.kind === "dispatch"
+        ? [{ name: step.name, nodes: step.nodes, text: shaders[step.shader]?.code ?? "" }]
+        : [],
+    );
   }
 
   dispose(): void {

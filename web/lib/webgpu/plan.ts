@@ -16,6 +16,8 @@ export interface Slot {
 export interface Dispatch {
   kind: "dispatch";
   name: string;
+  /** What it computes: nodes of the graph. */
+  nodes: number[];
   shader: number;
   /** Bound from 1 on; binding 0 is the uniform with `cells`. */
   slots: number[];
