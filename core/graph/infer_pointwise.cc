@@ -273,8 +273,11 @@ Result<Metas> InferPointwise(const Call& call) {
     return RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None");
   }
   DType compute = ComputeDType(call.op, call.operands, call.attrs);
-  TB_RETURN_IF_ERROR(CheckDTypes(call, compute));
+  // PyTorch looks for a kernel of the dtype when the sizes are known.
+  Status dtypes = CheckDTypes(call, compute);
+  if (!dtypes.ok() && dtypes.kind() != ErrorKind::kNotImplemented) return dtypes;
   TB_ASSIGN_OR_RETURN(Sizes sizes, OutputSizes(call));
+  TB_RETURN_IF_ERROR(std::move(dtypes));
   bool to_bool = FamilyOf(call.op, call.attrs) == Family::kComparison;
   TB_ASSIGN_OR_RETURN(Metas out, Fresh(to_bool ? DType::kBool : compute, std::move(sizes)));
   out[0].weak = AllWeak(call.operands) && call.op != Op::k_to;

@@ -76,7 +76,7 @@ Result<Metas> InferExtremum(const Call& call) {
       return Fresh(self.dtype, {});
     case Op::k_amax:
     case Op::k_amin: {
-      const Sizes& dims = ListAttr(call.attrs, 0);
+      const Sizes dims = ListAttrOrEmpty(call.attrs, 0);
       if (dims.empty() && self.numel() == 0) {
         return RuntimeError(
             name +

@@ -35,7 +35,8 @@ void ParseType(std::string_view text, Parameter* p) {
       text.remove_suffix(1);
     }
   }
-  if (text == "Tensor")
+  p->takes_number = text == "Tensor|Number";
+  if (text == "Tensor" || p->takes_number)
     p->type = list ? Type::kTensorList : Type::kTensor;
   else if (text == "Scalar")
     p->type = Type::kScalar;

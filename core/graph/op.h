@@ -4,8 +4,8 @@
 // Schema text (PyTorch's notation): "sum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType?
 // dtype=None)". Parameter types: Tensor, Tensor?, Tensor[], Tensor?[], Scalar (a number that becomes an
 // attribute), int, int?, int[], int[]?, int[N] (one int stands for N equal ones), float, float?, bool, bool?,
-// ScalarType, ScalarType?, str, str?. In pointwise ops a `Tensor` parameter takes a Python number too (a weak
-// 0-d constant). Operands are the parameters of Tensor kinds, in the order of the schema, a list flattened in
+// ScalarType, ScalarType?, str, str?; a Tensor|Number is a tensor or a Python number (a weak 0-d constant).
+// Operands are the parameters of Tensor kinds, in the order of the schema, a list flattened in
 // its place (an op has at most one list); attributes are all others, in that order.
 #pragma once
 
@@ -55,6 +55,7 @@ struct Parameter {
   bool has_default = false;
   Attr default_value;              // an int default of an int[N] is expanded to N
   bool optional_elements = false;  // Tensor?[]
+  bool takes_number = false;       // Tensor|Number
   int list_size = 0;               // N of int[N]: a single int is accepted and repeated N times; 0: none is
   bool is_operand() const { return type == Type::kTensor || type == Type::kTensorList; }
 };

@@ -159,6 +159,13 @@ void Extent(const TensorMeta& meta, int64_t* low, int64_t* high) {
   ++*high;
 }
 
+bool RepeatsElements(const TensorMeta& meta) {
+  for (size_t i = 0; i < meta.sizes.size(); ++i) {
+    if (meta.sizes[i] > 1 && meta.strides[i] == 0) return true;
+  }
+  return false;
+}
+
 bool MayOverlap(const TensorMeta& meta) {
   if (meta.numel() <= 1 || meta.IsContiguous()) return false;
   std::vector<size_t> order;

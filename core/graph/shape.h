@@ -34,6 +34,9 @@ Sizes DropDim(const Sizes& sizes, int64_t dim, bool keep);
 // elements).
 void Extent(const TensorMeta& meta, int64_t* low, int64_t* high);
 
+// Whether a dimension shows one element again and again: such a tensor cannot be written.
+bool RepeatsElements(const TensorMeta& meta);
+
 // Whether two different indices may reach the same element.
 bool MayOverlap(const TensorMeta& meta);
 

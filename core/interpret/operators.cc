@@ -324,7 +324,7 @@ Var Trace::UnaryOp(int code, Var v) {
   if (HasArray(v)) return ArrayOperation(kMethods[code], {v});
   if (v->kind == VariableKind::kTensor) {
     PyObject* op = TensorOperation(kTensorOps[code]);
-    if (op == nullptr && code == kUnaryPositive) return v;
+    if (code == kUnaryPositive && v->tensor->meta.dtype != DType::kBool) return v;
     return op == nullptr ? Break("a unary operator on a tensor") : TensorCall(op, {v}, nullptr);
   }
   if (code == kUnaryInvert && v->type == &PyBool_Type)

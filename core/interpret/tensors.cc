@@ -7,6 +7,7 @@
 //
 // In: calls of OpFunctions and tensor methods on variables. Out: tensor variables. Invariant: the graph stays
 // pure; after it has run, inputs that were written get their final value once (Trace::WrittenInputs).
+#include "graph/shape.h"
 #include "interpret/builtins.h"
 #include "interpret/trace.h"
 #include "python/tensor_internal.h"
@@ -183,6 +184,10 @@ Var Trace::NewView(Var of, TensorMeta meta, ValueRef value) {
 bool Trace::WriteTensor(Var target, ValueRef value) {
   TensorState& t = *target->tensor;
   TensorBase& base = *t.base;
+  if (RepeatsElements(t.meta)) {
+    Break("a tensor is written that has several elements in one place", BreakKind::kPythonRaises);
+    return false;
+  }
   if (base.input != nullptr) {
     ArrayView written, seen;
     ReadArray(base.input->value.get(), &written);

@@ -264,8 +264,13 @@ class OpLowering {
       case Op::k_max: return result(p_.Fold(FoldKind::kMax, t, As(0, dtype)));
       case Op::k_amin:
       case Op::k_min: return result(p_.Fold(FoldKind::kMin, t, As(0, dtype)));
-      case Op::k_any: return result(p_.Fold(FoldKind::kAny, t, As(0, DType::kBool)));
-      case Op::k_all: return result(p_.Fold(FoldKind::kAll, t, As(0, DType::kBool)));
+      case Op::k_any:
+      case Op::k_all: {
+        const int x = As(0, DType::kBool);
+        // An empty list of dimensions folds none.
+        if (HasAttr(node_.attrs, 0) && ListAttr(node_.attrs, 0).empty()) return result(x);
+        return result(p_.Fold(node_.op == Op::k_any ? FoldKind::kAny : FoldKind::kAll, t, x));
+      }
       case Op::k_var:
       case Op::k_std: {
         const int x = As(0, dtype);

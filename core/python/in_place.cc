@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/shape.h"
 #include "python/tensor_internal.h"
 #include "tensor/kernels.h"
 
@@ -25,13 +26,6 @@ bool IsDense(const TensorMeta& meta) {
     expected *= size;
   }
   return true;
-}
-
-bool RepeatsElements(const TensorMeta& meta) {
-  for (size_t i = 0; i < meta.sizes.size(); ++i) {
-    if (meta.sizes[i] > 1 && meta.strides[i] == 0) return true;
-  }
-  return false;
 }
 
 // Some but not all memory in common, as far as that is plain to see (both dense).

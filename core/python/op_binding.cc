@@ -180,15 +180,13 @@ bool BindTensor(const OpFunctionObject* function, size_t index, PyObject* object
   const Parameter& parameter = function->info->parameters[index];
   OperandHandle handle = -1;
   if (resolver.Resolve(object, &handle)) {
+    if (!parameter.takes_number && resolver.Meta(handle).weak)
+      return WrongType(function, parameter, index, object);
     out->operands.push_back(handle);
     return true;
   }
   if (PyErr_Occurred()) return false;
-  bool number_allowed =
-      function->info->op_class == OpClass::kPointwise
-          ? (index > 0 || function->info->parameters.size() > 1)
-          : parameter.name == "value" || parameter.name == "src" || parameter.name == "values";
-  if (number_allowed && IsNumber(object)) {
+  if (parameter.takes_number && IsNumber(object)) {
     handle = resolver.WeakConstant(object);
     if (handle < 0) return false;
     out->operands.push_back(handle);
@@ -426,7 +424,11 @@ bool BindOp(const OpFunctionObject* function, PyObject* const* args, Py_ssize_t 
       return PyErr_Occurred() ? false : WrongType(function, parameter, i, known);
     out->attrs.push_back(std::move(attr));
   }
-  return true;
+  if (function->info->op_class != OpClass::kPointwise) return true;
+  for (OperandHandle handle : out->operands) {
+    if (handle >= 0 && !resolver.Meta(handle).weak) return true;
+  }
+  return WrongType(function, parameters[0], 0, slots[0].object);
 }
 
 }  // namespace thirdbook

@@ -210,8 +210,6 @@ bool EagerResolver::Resolve(PyObject* object, OperandHandle* handle) {
   } else {
     return false;
   }
-  if (first == nullptr) first = object;
-  last = object;
   *handle = static_cast<OperandHandle>(tensors.size() - 1);
   return true;
 }
@@ -281,10 +279,6 @@ PyObject* CallOpEagerly(const OpFunctionObject* function, PyObject* const* args,
   if (target != nullptr && function->info->op_class != OpClass::kView &&
       !CheckOverlap(operands[0], operands)) {
     return nullptr;
-  }
-  if (function->info->op_class == OpClass::kPointwise && resolver.first == nullptr) {
-    return PyErr_Format(PyExc_TypeError, "%U(): argument 'input' (position 1) must be Tensor, not %s",
-                        function->name, nargs > 0 ? Py_TYPE(args[0])->tp_name : "number");
   }
   if (target != nullptr && call.op == Op::k_copy) {
     if (!CheckWritable(target)) return nullptr;

@@ -63,8 +63,6 @@ class EagerResolver final : public OperandResolver {
     return tensors[static_cast<size_t>(handle)].meta();
   }
   std::vector<Tensor> tensors;
-  PyObject* first = nullptr;  // the Python objects of the first operand and of `out`, borrowed
-  PyObject* last = nullptr;
 };
 const Attrs& DefaultAttrs(Op op);
 // The outputs as Python objects: one tensor, or a tuple.

@@ -11,6 +11,7 @@ import math
 from . import _core
 from ._core import Tensor, ops
 from ._einsum import einsum
+from ._forms import need_floats, need_tensors, takes_out
 from ._shapes import broadcast_shapes
 
 METHODS = (
@@ -30,37 +31,26 @@ METHOD_ALIASES = {
 }  # fmt: skip
 
 
-def _need_tensors(name, *operands):
-    """The TypeError of ops, for composites that would fail later and less clearly."""
-    for place, operand in enumerate(operands):
-        if not isinstance(operand, Tensor):
-            which = "input" if place == 0 else "other"
-            raise TypeError(
-                f"{name}(): argument '{which}' (position {place + 1}) must be Tensor, not {type(operand).__name__}"
-            )
-
-
 def where(condition, input=None, other=None, *, out=None):
     """Elements of input where condition holds, else of other; with one argument the indices where it holds."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
-    if out is not None:
-        return ops.where(condition, input, other, out=out)
-    return ops.where(condition, input, other)
+    return ops.where(condition, input, other, out=out)
 
 
-def softmax(input, dim, dtype=None):
+def softmax(input, dim, dtype=None, *, out=None):
     """exp(x) / sum(exp(x)) along dim."""
-    return ops.softmax(input, dim, dtype)
+    return ops.softmax(input, dim, dtype, out=out)
 
 
-def log_softmax(input, dim, dtype=None):
+def log_softmax(input, dim, dtype=None, *, out=None):
     """The logarithm of softmax, without overflow."""
-    return ops.log_softmax(input, dim, dtype)
+    return ops.log_softmax(input, dim, dtype, out=out)
 
 
 def rsub(input, other, *, alpha=1):
     """other - alpha * input."""
+    need_tensors("rsub", input)
     return ops.sub(other, input, alpha=alpha)
 
 
@@ -69,11 +59,13 @@ def positive(input):
     return +input
 
 
+@takes_out
 def addcmul(input, tensor1, tensor2, *, value=1):
     """input + value * tensor1 * tensor2."""
     return ops.add(input, ops.mul(tensor1, tensor2), alpha=value)
 
 
+@takes_out
 def addcdiv(input, tensor1, tensor2, *, value=1):
     """input + value * tensor1 / tensor2; RuntimeError for integers."""
     if not (tensor1.dtype.is_floating_point or tensor2.dtype.is_floating_point):
@@ -81,26 +73,31 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
     return ops.add(input, ops.div(tensor1, tensor2), alpha=value)
 
 
+@takes_out
 def clamp_min(input, min):
     """Not below min."""
     return ops.maximum(input, min) if isinstance(min, Tensor) else ops.clamp(input, min, None)
 
 
+@takes_out
 def clamp_max(input, max):
     """Not above max."""
     return ops.minimum(input, max) if isinstance(max, Tensor) else ops.clamp(input, None, max)
 
 
+@takes_out
 def frac(input):
     """What is behind the point, with the sign."""
     return ops.sub(input, ops.trunc(input))
 
 
+@takes_out
 def sgn(input):
     """sign."""
     return ops.sign(input)
 
 
+@takes_out
 def signbit(input):
     """Whether the sign bit is set (also of -0.0)."""
     if not input.dtype.is_floating_point:
@@ -108,42 +105,69 @@ def signbit(input):
     return ops.logical_or(ops.lt(input, 0), ops.logical_and(ops.eq(input, 0), ops.lt(ops.reciprocal(input), 0)))
 
 
+def _as_floats(input, other):
+    """Both operands in the floating type that they compute in; a number becomes a 0-d tensor."""
+    dtype = _core.result_type(input, other)
+    if not dtype.is_floating_point:
+        dtype = _core.get_default_dtype()
+    return _converted(input, dtype), _converted(other, dtype)
+
+
+def _converted(operand, dtype):
+    if not isinstance(operand, Tensor):
+        return ops.full((), operand, dtype=dtype)
+    return operand if operand.dtype is dtype else ops.to(operand, dtype)
+
+
+def _float_pair(name, input, other):
+    """_as_floats, for functions that PyTorch has for tensors of floats only."""
+    need_tensors(name, input, other)
+    need_floats(name + "_cpu", _core.result_type(input, other))
+    return _as_floats(input, other)
+
+
+@takes_out
 def copysign(input, other):
     """The magnitude of input with the sign of other."""
-    _need_tensors("copysign", input)
+    need_tensors("copysign", input)
     if not isinstance(other, Tensor):
-        negative = math.copysign(1.0, other) < 0
-        size = ops.abs(input if input.dtype.is_floating_point else ops.to(input, _core.get_default_dtype()))
-        return ops.neg(size) if negative else size
-    size = input if input.dtype is _core.bool else ops.abs(input)
-    size = size if size.dtype.is_floating_point or other.dtype.is_floating_point else ops.to(size, _core.get_default_dtype())
+        size = ops.abs(_as_floats(input, 1.0)[0])
+        return ops.neg(size) if math.copysign(1.0, other) < 0 else size
+    input, other = _as_floats(input, other)
+    size = ops.abs(input)
     return ops.where(signbit(other), ops.neg(size), size)
 
 
+@takes_out
 def hypot(input, other):
     """sqrt(input² + other²), without overflow."""
-    a, b = ops.abs(input), ops.abs(other)
+    a, b = _float_pair("hypot", input, other)
+    a, b = ops.abs(a), ops.abs(b)
     large, small = ops.maximum(a, b), ops.minimum(a, b)
     ratio = ops.div(small, ops.where(ops.eq(large, 0), 1, large))
     made = ops.mul(large, ops.sqrt(ops.add(ops.mul(ratio, ratio), 1)))
     return ops.where(ops.isinf(large), math.inf, made)
 
 
+@takes_out
 def logaddexp(input, other):
     """log(exp(input) + exp(other))."""
-    top = ops.maximum(input, other)
-    gap = ops.neg(ops.abs(ops.sub(input, other)))
-    return ops.where(ops.logical_and(ops.isinf(input), ops.eq(input, other)), input, ops.add(top, ops.log1p(ops.exp(gap))))
+    a, b = _float_pair("logaddexp", input, other)
+    return _shifted_sum(a, b, ops.log1p(ops.exp(ops.neg(ops.abs(ops.sub(a, b))))))
 
 
+@takes_out
 def logaddexp2(input, other):
     """log2(2**input + 2**other)."""
-    top = ops.maximum(input, other)
-    gap = ops.neg(ops.abs(ops.sub(input, other)))
-    made = ops.add(top, ops.div(ops.log1p(ops.exp2(gap)), math.log(2.0)))
-    return ops.where(ops.logical_and(ops.isinf(input), ops.eq(input, other)), input, made)
+    a, b = _float_pair("logaddexp2", input, other)
+    return _shifted_sum(a, b, ops.div(ops.log1p(ops.exp2(ops.neg(ops.abs(ops.sub(a, b))))), math.log(2.0)))
 
 
+def _shifted_sum(a, b, rest):
+    return ops.where(ops.logical_and(ops.isinf(a), ops.eq(a, b)), a, ops.add(ops.maximum(a, b), rest))
+
+
+@takes_out
 def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     """NaN and the infinities replaced (by 0 and the dtype's limits)."""
     if not input.dtype.is_floating_point:
@@ -156,25 +180,35 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     return ops.where(ops.eq(input, -math.inf), low, made)
 
 
+@takes_out
 def heaviside(input, values):
     """0 below zero, 1 above, values at zero."""
+    need_tensors("heaviside", input, values, names=("input", "values"))
+    if input.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     step = ops.to(ops.gt(input, 0), input.dtype)
     return ops.where(ops.eq(input, 0), values, ops.where(ops.isnan(input), input, step))
 
 
+@takes_out
 def xlogy(input, other):
     """input * log(other), 0 where input is 0 (NaN where other is NaN)."""
-    other = other if isinstance(other, Tensor) else _core.tensor(other, dtype=_core.get_default_dtype())
-    made = ops.mul(input, ops.log(other))
+    if not isinstance(input, Tensor):
+        need_tensors("xlogy", other, names=("other",))
+    input, other = _as_floats(input, other)
     zero = ops.logical_and(ops.eq(input, 0), ops.logical_not(ops.isnan(other)))
-    return ops.where(zero, 0.0, made)
+    return ops.where(zero, 0.0, ops.mul(input, ops.log(other)))
 
 
+@takes_out
 def ldexp(input, other):
     """input * 2**other."""
+    need_tensors("ldexp", input, other)
+    input, other = _as_floats(input, other)
     return ops.mul(input, ops.pow(2.0, other))
 
 
+@takes_out
 def float_power(input, exponent):
     """input ** exponent in float64."""
     base = ops.to(input, _core.float64) if isinstance(input, Tensor) else input
@@ -182,12 +216,14 @@ def float_power(input, exponent):
     return ops.pow(base, power)
 
 
+@takes_out
 def sinc(input):
     """sin(πx) / (πx), 1 at zero."""
     angle = ops.mul(input, math.pi)
     return ops.where(ops.eq(input, 0), 1.0, ops.div(ops.sin(angle), angle))
 
 
+@takes_out
 def logit(input, eps=None):
     """log(x / (1 - x)), of x clamped to [eps, 1 - eps] where eps is given."""
     if not input.dtype.is_floating_point:
@@ -196,37 +232,43 @@ def logit(input, eps=None):
     return ops.log(ops.div(x, ops.sub(1, x)))
 
 
+@takes_out
 def deg2rad(input):
     """Degrees to radians."""
     return ops.mul(input, math.pi / 180.0)
 
 
+@takes_out
 def rad2deg(input):
     """Radians to degrees."""
     return ops.mul(input, 180.0 / math.pi)
 
 
+@takes_out
 def fmax(input, other):
     """The larger element; a NaN loses against a number."""
-    _need_tensors("fmax", input, other)
+    need_tensors("fmax", input, other)
     if not (input.dtype.is_floating_point or other.dtype.is_floating_point):
         return ops.maximum(input, other)
     return ops.where(ops.isnan(input), other, ops.where(ops.isnan(other), input, ops.maximum(input, other)))
 
 
+@takes_out
 def fmin(input, other):
     """The smaller element; a NaN loses against a number."""
-    _need_tensors("fmin", input, other)
+    need_tensors("fmin", input, other)
     if not (input.dtype.is_floating_point or other.dtype.is_floating_point):
         return ops.minimum(input, other)
     return ops.where(ops.isnan(input), other, ops.where(ops.isnan(other), input, ops.minimum(input, other)))
 
 
+@takes_out
 def isposinf(input):
     """Whether each element is +inf."""
     return ops.eq(input, math.inf)
 
 
+@takes_out
 def isneginf(input):
     """Whether each element is -inf."""
     return ops.eq(input, -math.inf)
@@ -239,7 +281,7 @@ def isreal(input):
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """|input - other| <= atol + rtol * |other|, elementwise."""
-    _need_tensors("isclose", input, other)
+    need_tensors("isclose", input, other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.type()[6:-6]} did not match {other.type()[6:-6]}")
     if rtol < 0 or atol < 0:
@@ -443,6 +485,7 @@ _LIMITS = {_core.uint8: (0, 255), _core.int32: (-(2**31), 2**31 - 1), _core.int6
 # ---- products
 
 
+@takes_out
 def inner(input, other):
     """The product over the last dimensions."""
     if input.dim() == 0 or other.dim() == 0:
@@ -450,6 +493,7 @@ def inner(input, other):
     return tensordot(input, other, ([-1], [-1]))
 
 
+@takes_out
 def kron(input, other):
     """The Kronecker product."""
     rank = builtins.max(input.dim(), other.dim())
@@ -481,26 +525,31 @@ def trapezoid(y, x=None, *, dx=None, dim=-1):
     return ops.div(ops.sum(ops.mul(sums, steps), dim), 2.0)
 
 
+@takes_out
 def vdot(input, other):
     """dot."""
     return ops.dot(input, other)
 
 
+@takes_out
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """beta * input + alpha * mat @ vec."""
     return _scaled_sum(input, ops.mv(mat, vec), beta, alpha)
 
 
+@takes_out
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """beta * input + alpha * outer(vec1, vec2)."""
     return _scaled_sum(input, ops.outer(vec1, vec2), beta, alpha)
 
 
+@takes_out
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """beta * input + alpha * batch1 @ batch2."""
     return _scaled_sum(input, ops.bmm(batch1, batch2), beta, alpha)
 
 
+@takes_out
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """beta * input + alpha * the sum of batch1 @ batch2 over the batch."""
     return _scaled_sum(input, ops.sum(ops.bmm(batch1, batch2), 0), beta, alpha)
@@ -515,6 +564,7 @@ def _scaled_sum(input, product, beta, alpha):
     return ops.add(input if beta == 1 else ops.mul(input, beta), scaled)
 
 
+@takes_out
 def cross(input, other, dim=-1):
     """The cross product of 3-vectors along dim."""
     if input.size(dim) != 3 or other.size(dim) != 3:
@@ -526,6 +576,7 @@ def cross(input, other, dim=-1):
     return ops.sub(ops.mul(a1, b2), ops.mul(a2, b1))
 
 
+@takes_out
 def matrix_power(input, n):
     """The n-th power of square matrices; negative n inverts."""
     if input.dim() < 2 or input.size(-1) != input.size(-2):
@@ -544,6 +595,7 @@ def matrix_power(input, n):
     return made
 
 
+@takes_out
 def tensordot(a, b, dims=2):
     """Products summed over dims: the last of a with the first of b, or two lists of dimensions."""
     if isinstance(dims, int):

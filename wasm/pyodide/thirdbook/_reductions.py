@@ -10,55 +10,66 @@ import math
 
 from . import _core, _return_types
 from ._core import Tensor, ops
+from ._forms import need_floats, scalar_name, spelled, takes_out
+from ._shapes import check_dim
 
 METHODS = (
     "aminmax", "count_nonzero", "dist", "kthvalue", "max", "median", "min", "nanmean", "nansum", "nonzero", "norm", "quantile", "sort",
     "std", "topk", "unique", "unique_consecutive", "var", "diff", "cov", "histc", "nanmedian", "mode", "logcumsumexp", "renorm",
-    "cummax", "cummin",
+    "cummax", "cummin", "msort",
 )  # fmt: skip
 FUNCTIONS = (*METHODS, "std_mean", "var_mean", "bucketize", "searchsorted")
 
 
-def max(input, dim=None, keepdim=False, *, other=None, out=None, axis=None):
+@takes_out
+@spelled
+def max(input, dim=None, keepdim=False, *, other=None):
     """The largest element; with dim values and indices; with a tensor the elementwise maximum."""
-    if axis is not None:
-        dim = axis
     if other is not None:
         dim = other
     if dim is None:
-        return ops.amax(input, ()) if out is None else ops.amax(input, (), out=out)
+        return ops.amax(input, ())
     if isinstance(dim, Tensor):
         return ops.maximum(input, dim)
     values, indices = ops.max_dim(input, dim, keepdim)
     return _return_types.max(values, indices)
 
 
-def min(input, dim=None, keepdim=False, *, other=None, out=None, axis=None):
+@takes_out
+@spelled
+def min(input, dim=None, keepdim=False, *, other=None):
     """The smallest element; with dim values and indices; with a tensor the elementwise minimum."""
-    if axis is not None:
-        dim = axis
     if other is not None:
         dim = other
     if dim is None:
-        return ops.amin(input, ()) if out is None else ops.amin(input, (), out=out)
+        return ops.amin(input, ())
     if isinstance(dim, Tensor):
         return ops.minimum(input, dim)
     values, indices = ops.min_dim(input, dim, keepdim)
     return _return_types.min(values, indices)
 
 
+@takes_out
+@spelled
 def aminmax(input, *, dim=None, keepdim=False):
     """Smallest and largest, as min and max."""
     dims = () if dim is None else (dim,)
     return _return_types.aminmax(ops.amin(input, dims, keepdim), ops.amax(input, dims, keepdim))
 
 
+def msort(input):
+    """Sorted along dimension 0."""
+    return ops.sort(input, 0)[0]
+
+
+@takes_out
 def sort(input, dim=-1, descending=False, stable=False):
     """Sorted values and where they came from."""
     values, indices = ops.sort(input, dim, descending, stable=bool(stable))
     return _return_types.sort(values, indices)
 
 
+@takes_out
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """The k largest (smallest) values and their indices."""
     values, indices = ops.topk(input, k, dim, largest, sorted)
@@ -74,28 +85,36 @@ def _spread(op, input, dim, unbiased, keepdim, correction):
     return op(input, dim, correction=correction, keepdim=keepdim)
 
 
+@takes_out
+@spelled
 def std(input, dim=None, unbiased=None, keepdim=False, *, correction=1):
     """Standard deviation; correction 1 divides by n - 1."""
     return _spread(ops.std, input, dim, unbiased, keepdim, correction)
 
 
+@takes_out
+@spelled
 def var(input, dim=None, unbiased=None, keepdim=False, *, correction=1):
     """Variance; correction 1 divides by n - 1."""
     return _spread(ops.var, input, dim, unbiased, keepdim, correction)
 
 
+@spelled
 def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1):
     """(std, mean)."""
     over = None if isinstance(dim, bool) else dim
     return std(input, dim, unbiased, keepdim, correction=correction), ops.mean(input, over, keepdim)
 
 
+@spelled
 def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1):
     """(var, mean)."""
     over = None if isinstance(dim, bool) else dim
     return var(input, dim, unbiased, keepdim, correction=correction), ops.mean(input, over, keepdim)
 
 
+@takes_out
+@spelled
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm; "fro" is the 2-norm over dim."""
     if p == "nuc":
@@ -108,6 +127,7 @@ def dist(input, other, p=2):
     return ops.linalg_vector_norm(ops.sub(input, other), p)
 
 
+@takes_out
 def renorm(input, p, dim, maxnorm):
     """Slices along dim whose p-norm exceeds maxnorm, scaled down to it."""
     if input.dim() < 2:
@@ -117,6 +137,7 @@ def renorm(input, p, dim, maxnorm):
     return ops.where(ops.gt(size, maxnorm), ops.mul(input, ops.div(maxnorm, ops.add(size, 1e-7))), input)
 
 
+@spelled
 def count_nonzero(input, dim=None):
     """How many elements are not zero, int64."""
     return ops.sum(ops.ne(input, 0), dim)
@@ -182,20 +203,32 @@ def min_int(a: int, b: int) -> int:
     return a if a < b else b
 
 
+def _need_numbers(name, input):
+    if input.dtype is _core.bool:
+        raise NotImplementedError(f"\"{name}_out\" not implemented for '{scalar_name(input.dtype)}'")
+
+
+@takes_out
+@spelled
 def median(input, dim=None, keepdim=False):
     """The lower median; with dim values and indices. NaN when there is a NaN."""
+    _need_numbers("median", input)
     if dim is None:
         flat = ops.reshape(input, (-1,))
         if flat.numel() == 0:
             return ops.full((), math.nan, dtype=input.dtype)
         return median(flat, 0).values
+    check_dim(dim, input.dim())
     if input.dim() == 0:
         return _return_types.median(ops.clone(input), ops.zeros((), dtype=_core.int64))
     return _return_types.median(*_kth(input, (input.size(dim) + 1) // 2, dim, keepdim, True))
 
 
+@takes_out
+@spelled
 def nanmedian(input, dim=None, keepdim=False):
     """As median, without the NaNs."""
+    _need_numbers("nanmedian", input)
     if dim is None:
         kept = ops.masked_select(input, ops.logical_not(ops.isnan(input)))
         return median(kept)
@@ -221,6 +254,7 @@ def _kth(input, k, dim, keepdim, nan_wins):
     return ops.clone(ops.squeeze(found, dim)), ops.clone(ops.squeeze(where, dim))
 
 
+@spelled
 def kthvalue(input, k, dim=-1, keepdim=False):
     """The k-th smallest value (from 1) along dim and its index."""
     size = input.size(dim) if input.dim() else 1
@@ -231,15 +265,18 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     return _return_types.kthvalue(*_kth(input, k, dim, keepdim, False))
 
 
+@takes_out
+@spelled
 def mode(input, dim=-1, keepdim=False):
     """The most frequent value along dim (the smallest of several) and the last index where it occurs."""
+    check_dim(dim, input.dim())
     if input.dim() == 0:
         return _return_types.mode(ops.clone(input), ops.zeros((), dtype=_core.int64))
     same = ops.eq(ops.unsqueeze(ops.transpose(input, dim, -1), -1), ops.unsqueeze(ops.transpose(input, dim, -1), -2))
     counts = ops.sum(same, -1)
     rows = ops.transpose(input, dim, -1)
     best = ops.amax(counts, (-1,), True)
-    far = ops.amax(rows, (), False)
+    far = math.inf if rows.dtype.is_floating_point else ops.amax(rows, (-1,), True)
     values = ops.amin(ops.where(ops.eq(counts, best), rows, far), (-1,), True)
     places = ops.arange(0, rows.size(-1))
     indices = ops.amax(ops.where(ops.eq(rows, values), places, -1), (-1,), True)
@@ -249,17 +286,26 @@ def mode(input, dim=-1, keepdim=False):
     return _return_types.mode(values, indices)
 
 
+@takes_out
+@spelled
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum of what is not NaN."""
     return ops.sum(ops.where(ops.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
+@takes_out
+@spelled
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of what is not NaN."""
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {scalar_name(input.dtype)}"
+        )
     counts = ops.sum(ops.logical_not(ops.isnan(input)), dim, keepdim)
     return ops.div(nansum(input, dim, keepdim, dtype=dtype), counts)
 
 
+@takes_out
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The q-th quantile (number or 1-d tensor); interpolation linear, lower, higher, nearest, midpoint."""
     single = not isinstance(q, Tensor) or q.dim() == 0
@@ -310,6 +356,7 @@ def _restore(made, place, dims, rest):
     return ops.reshape(ops.permute(made, [0, *order]), [made.size(0), *rest])
 
 
+@takes_out
 def diff(input, n=1, dim=-1, prepend=None, append=None):
     """The n-th difference of neighbours along dim."""
     if n < 0:
@@ -350,16 +397,22 @@ def histc(input, bins=100, min=0, max=0):
     return ops.to(ops.bincount(ops.clamp(place, 0, bins - 1), None, bins), input.dtype)
 
 
+@takes_out
+@spelled
 def logcumsumexp(input, dim):
     """log(cumsum(exp(x))), shifted by the largest element."""
+    check_dim(dim, input.dim())
+    need_floats("logcumsumexp_out_cpu", input.dtype)
+    if input.numel() == 0:
+        return ops.clone(input)
     top = ops.amax(input, (dim,), True)
     top = ops.where(ops.isfinite(top), top, 0)
     return ops.add(ops.log(ops.cumsum(ops.exp(ops.sub(input, top)), dim)), top)
 
 
 def _cumulative(input, dim, better, result):
-    if input.dim() == 0:
-        return result(ops.clone(input), ops.zeros((), dtype=_core.int64))
+    if input.dim() == 0 or input.numel() == 0:
+        return result(ops.clone(input), ops.zeros(input.shape, dtype=_core.int64))
     rows = [ops.select(input, dim, i) for i in range(input.size(dim))]
     values, indices = [], []
     for i, row in enumerate(rows):
@@ -372,11 +425,15 @@ def _cumulative(input, dim, better, result):
     return result(ops.stack(values, dim), ops.stack(indices, dim))
 
 
+@takes_out
+@spelled
 def cummax(input, dim):
     """The largest element so far along dim and its (last) index."""
     return _cumulative(input, dim, ops.ge, _return_types.cummax)
 
 
+@takes_out
+@spelled
 def cummin(input, dim):
     """The smallest element so far along dim and its (last) index."""
     return _cumulative(input, dim, ops.le, _return_types.cummin)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from . import _core
 from ._core import Tensor, ops
+from ._forms import need_tensor_list, need_tensors
 
 METHODS = (
-    "argwhere", "broadcast_to", "chunk", "diag", "diag_embed", "diagflat", "dsplit", "expand_as", "fliplr", "flipud", "hsplit", "moveaxis",
+    "adjoint", "argwhere", "broadcast_to", "chunk", "diag", "diag_embed", "diagflat", "dsplit", "expand_as", "fliplr", "flipud", "hsplit", "moveaxis",
     "movedim", "ravel", "repeat_interleave", "reshape_as", "rot90", "split", "split_with_sizes", "sum_to_size", "swapaxes", "swapdims",
     "take", "take_along_dim", "tensor_split", "tile", "trace", "unbind", "unflatten", "unsafe_chunk", "view_as", "vsplit",
 )  # fmt: skip
@@ -27,7 +28,8 @@ def as_size(size) -> tuple:
     return tuple(size)
 
 
-def _dim(dim: int, rank: int) -> int:
+def check_dim(dim: int, rank: int) -> int:
+    """dim counted from the start; IndexError where the rank has none of that number."""
     bound = rank if rank > 0 else 1
     if not -bound <= dim < bound:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")
@@ -143,8 +145,8 @@ def movedim(input, source, destination):
             f"({list(sources)} dims) should contain the same number of dims as destination ({list(targets)} dims)"
         )
     rank = input.dim()
-    sources = [_dim(d, rank) for d in sources]
-    targets = [_dim(d, rank) for d in targets]
+    sources = [check_dim(d, rank) for d in sources]
+    targets = [check_dim(d, rank) for d in targets]
     if len(set(sources)) != len(sources) or len(set(targets)) != len(targets):
         raise RuntimeError("movedim: repeated dim in `source` or `destination`")
     if rank == 0:
@@ -172,6 +174,11 @@ def swapaxes(input, axis0, axis1):
 swapdims = swapaxes
 
 
+def adjoint(input):
+    """The last two dimensions exchanged."""
+    return ops.transpose(input, -2, -1)
+
+
 def ravel(input):
     """All elements in one dimension; a view where possible."""
     return ops.reshape(input, (-1,))
@@ -179,7 +186,7 @@ def ravel(input):
 
 def unflatten(input, dim, sizes):
     """Dimension dim taken apart into sizes (one may be -1)."""
-    place = _dim(dim, input.dim())
+    place = check_dim(dim, input.dim())
     shape = list(input.shape)
     sizes = list(sizes)
     known = 1
@@ -195,23 +202,26 @@ def unflatten(input, dim, sizes):
     return ops.view(input, shape[:place] + sizes + shape[place + 1 :])
 
 
-def broadcast_to(input, size):
+def broadcast_to(input, *size):
     """A view expanded to size."""
-    return ops.expand(input, size)
+    return ops.expand(input, as_size(size))
 
 
 def expand_as(input, other):
     """A view expanded to other's sizes."""
+    need_tensors("expand_as", other, names=("other",))
     return ops.expand(input, other.shape)
 
 
 def view_as(input, other):
     """A view with other's sizes."""
+    need_tensors("view_as", other, names=("other",))
     return ops.view(input, other.shape)
 
 
 def reshape_as(input, other):
     """The elements in other's sizes."""
+    need_tensors("reshape_as", other, names=("other",))
     return ops.reshape(input, other.shape)
 
 
@@ -244,13 +254,16 @@ def broadcast_tensors(*tensors):
     """Views of the tensors, expanded to common sizes."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
+    need_tensor_list(tensors)
     shape = broadcast_shapes(*[t.shape for t in tensors])
     return tuple(ops.expand(t, shape) for t in tensors)
 
 
 def _each(function, tensors):
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        need_tensor_list(tensors[0])
         return tuple(function(t) for t in tensors[0])
+    need_tensor_list(tensors)
     made = tuple(function(t) for t in tensors)
     return made[0] if len(made) == 1 else made
 
@@ -289,6 +302,7 @@ def atleast_3d(*tensors):
 
 
 def _not_empty(tensors, name):
+    need_tensor_list(tensors)
     if len(tensors) == 0:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
 
@@ -317,12 +331,14 @@ def dstack(tensors, *, out=None):
 
 def column_stack(tensors, *, out=None):
     """Joined along dimension 1; 1-d tensors are columns."""
+    _not_empty(tensors, "column_stack")
     parts = [ops.reshape(t, (t.numel(), 1)) if t.dim() <= 1 else t for t in tensors]
     return ops.cat(parts, 1, out=out)
 
 
 def block_diag(*tensors):
     """A matrix with the given ones along its diagonal."""
+    need_tensor_list(tensors)
     parts = [_at_least_2(t) for t in tensors]
     width = sum(p.size(1) for p in parts)
     rows, before = [], 0
@@ -348,7 +364,7 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
     if isinstance(repeats, int):
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
-        place = _dim(dim, input.dim())
+        place = check_dim(dim, input.dim())
         shape = list(input.shape)
         wide = ops.expand(ops.unsqueeze(input, place + 1), shape[: place + 1] + [repeats] + shape[place + 1 :])
         return ops.clone(ops.reshape(wide, shape[:place] + [length * repeats] + shape[place + 1 :]))
@@ -380,7 +396,7 @@ def rot90(input, k=1, dims=(0, 1)):
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.dim() < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.dim()}")
-    a, b = (_dim(d, input.dim()) for d in dims)
+    a, b = (check_dim(d, input.dim()) for d in dims)
     if a == b:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     turns = k % 4
@@ -444,7 +460,7 @@ def take_along_dim(input, indices, dim=None):
     """gather, with broadcasting of the other dimensions."""
     if dim is None:
         return ops.gather(ops.reshape(input, (-1,)), 0, ops.reshape(indices, (-1,)))
-    place = _dim(dim, input.dim())
+    place = check_dim(dim, input.dim())
     if indices.dim() != input.dim():
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, "

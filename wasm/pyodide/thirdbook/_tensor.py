@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from . import _core, _functions, _reductions, _shapes
+from . import _core, _forms, _functions, _reductions, _shapes
 from ._core import Tensor, ops
 from ._layout import strided
 from ._printing import tensor_text
@@ -186,8 +186,7 @@ class _Methods:
         return ops.copy_(self, 0)
 
     def uniform_(self, a=0.0, b=1.0, *, generator=None):
-        if not self.dtype.is_floating_point:
-            raise NotImplementedError(f'"check_uniform_bounds" not implemented for {_scalar_name(self)}')
+        _forms.need_floats("check_uniform_bounds", self.dtype)
         if a > b:
             raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a:g} > to={b:g}")
         return ops.copy_(self, ops.uniform(self.shape, a, b, dtype=self.dtype, generator=generator))
@@ -195,8 +194,7 @@ class _Methods:
     def normal_(self, mean=0.0, std=1.0, *, generator=None):
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-        if not self.dtype.is_floating_point:
-            raise NotImplementedError(f'"normal_kernel_cpu" not implemented for {_scalar_name(self)}')
+        _forms.need_floats("normal_kernel_cpu", self.dtype)
         return ops.copy_(self, ops.normal(self.shape, mean, std, dtype=self.dtype, generator=generator))
 
     def bernoulli_(self, p=0.5, *, generator=None):
@@ -238,8 +236,12 @@ class _Methods:
     def addcdiv_(self, tensor1, tensor2, *, value=1):
         return ops.add_(self, ops.div(tensor1, tensor2), alpha=value)
 
-    def nan_to_num_(self, nan=0.0, posinf=None, neginf=None):
-        return ops.copy_(self, _functions.nan_to_num(self, nan, posinf, neginf))
+    def float_power_(self, exponent):
+        if self.dtype is not _core.float64:
+            raise RuntimeError(
+                f"the base given to float_power_ has dtype {_forms.scalar_name(self.dtype)} but the operation's result requires dtype Double"
+            )
+        return ops.copy_(self, _functions.float_power(self, exponent))
 
     def fill_diagonal_(self, fill_value, wrap=False):
         ops.copy_(ops.diagonal(self), fill_value)
@@ -265,9 +267,6 @@ class _Methods:
     def as_subclass(self, cls):
         return _core._make_subclass(cls, self, self.requires_grad)
 
-    def adjoint(self):
-        return ops.transpose(self, -2, -1)
-
     def inverse(self):
         return ops.linalg_inv(self)
 
@@ -282,9 +281,6 @@ class _Methods:
 
     def is_same_size(self, other):
         return self.shape == other.shape
-
-    def msort(self):
-        return ops.sort(self, 0)[0]
 
     def swapaxes_(self, axis0, axis1):
         return ops.transpose_(self, axis0, axis1)
@@ -366,10 +362,6 @@ def _cloned_with_strides(tensor):
     return ops.as_strided(memory, tensor.shape, tensor.stride())
 
 
-def _scalar_name(tensor) -> str:
-    return "'" + _TYPE_NAME_OF_DTYPE[tensor.dtype][len("torch.") : -len("Tensor")] + "'"
-
-
 def _parse_to(args, kwargs):
     """(dtype or None, device or None, copy) of the forms of Tensor.to."""
     dtype = kwargs.get("dtype")
@@ -412,22 +404,23 @@ def _transposed(self):
     return ops.permute(self, tuple(range(self.dim() - 1, -1, -1)))
 
 
-def _matrix_transposed(self):
-    return ops.transpose(self, -2, -1)
+def _matrix_transposed(name):
+    def transposed(self):
+        if self.dim() == 0:
+            return self
+        if self.dim() == 1 or (name == "H" and self.dim() != 2):
+            what = "matrices (2-D tensors)" if name == "H" else "matrices or batches of matrices"
+            raise RuntimeError(f"tensor.{name} is only supported on {what}. Got {self.dim()}-D tensor.")
+        return ops.transpose(self, -2, -1)
+
+    return property(transposed)
 
 
 # Functions whose in-place method writes their result back.
 _WITH_IN_PLACE = (
-    "addbmm", "addmv", "addr", "baddbmm", "clamp_max", "clamp_min", "copysign", "deg2rad", "float_power", "frac", "heaviside", "hypot",
-    "ldexp", "logit", "rad2deg", "renorm", "scatter_reduce", "sgn", "sinc", "xlogy",
+    "addbmm", "addmv", "addr", "baddbmm", "clamp_max", "clamp_min", "copysign", "deg2rad", "frac", "heaviside", "hypot", "ldexp",
+    "logit", "nan_to_num", "rad2deg", "renorm", "scatter_reduce", "sgn", "sinc", "xlogy",
 )  # fmt: skip
-
-
-def _in_place(function):
-    def method(self, *args, **kwargs):
-        return ops.copy_(self, function(self, *args, **kwargs))
-
-    return method
 
 
 def attach() -> None:
@@ -436,9 +429,9 @@ def attach() -> None:
         if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__", "__static_attributes__"):
             setattr(Tensor, name, value)
     Tensor.T = property(_transposed)
-    Tensor.H = property(_matrix_transposed)
-    Tensor.mT = property(_matrix_transposed)
-    Tensor.mH = property(_matrix_transposed)
+    Tensor.H = _matrix_transposed("H")
+    Tensor.mT = _matrix_transposed("mT")
+    Tensor.mH = _matrix_transposed("mH")
     Tensor.layout = strided
     Tensor.real = property(lambda self: self)
     Tensor._make_subclass = staticmethod(_core._make_subclass)
@@ -446,7 +439,7 @@ def attach() -> None:
         for name in module.METHODS:
             setattr(Tensor, name, getattr(module, name))
     for name in _WITH_IN_PLACE:
-        setattr(Tensor, name + "_", _in_place(getattr(Tensor, name)))
+        setattr(Tensor, name + "_", _forms.in_place(getattr(Tensor, name)))
     for name, original in _functions.METHOD_ALIASES.items():
         setattr(Tensor, name, getattr(Tensor, original))
         if not original.endswith("_") and hasattr(Tensor, original + "_"):

@@ -116,6 +116,15 @@ def _plain(op):
     return compute
 
 
+def _of_tensors(op):
+    """An op that takes no numbers."""
+
+    def compute(a, b, dtype):
+        return op(strong(a, dtype), strong(b, dtype))
+
+    return compute
+
+
 def _sign(a, dtype):
     return ops.where(ops.isnan(a), a, ops.sign(a)) if dtype in FLOATING else ops.sign(a)
 
@@ -163,22 +172,22 @@ BINARY = {
     "power": _power,
     "left_shift": _left_shift,
     "right_shift": _right_shift,
-    "fmod": _plain(ops.fmod),
-    "maximum": _plain(ops.maximum),
-    "minimum": _plain(ops.minimum),
-    "arctan2": _plain(ops.atan2),
+    "fmod": _of_tensors(ops.fmod),
+    "maximum": _of_tensors(ops.maximum),
+    "minimum": _of_tensors(ops.minimum),
+    "arctan2": _of_tensors(ops.atan2),
     "bitwise_and": _plain(ops.bitwise_and),
     "bitwise_or": _plain(ops.bitwise_or),
     "bitwise_xor": _plain(ops.bitwise_xor),
-    "logical_and": _plain(ops.logical_and),
-    "logical_or": _plain(ops.logical_or),
-    "logical_xor": _plain(ops.logical_xor),
-    "equal": _plain(ops.eq),
-    "not_equal": _plain(ops.ne),
-    "less": _plain(ops.lt),
-    "less_equal": _plain(ops.le),
-    "greater": _plain(ops.gt),
-    "greater_equal": _plain(ops.ge),
+    "logical_and": _of_tensors(ops.logical_and),
+    "logical_or": _of_tensors(ops.logical_or),
+    "logical_xor": _of_tensors(ops.logical_xor),
+    "equal": _of_tensors(ops.eq),
+    "not_equal": _of_tensors(ops.ne),
+    "less": _of_tensors(ops.lt),
+    "less_equal": _of_tensors(ops.le),
+    "greater": _of_tensors(ops.gt),
+    "greater_equal": _of_tensors(ops.ge),
 }
 UNARY = {
     "negative": _negative,
@@ -315,7 +324,7 @@ def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
         return MODELS[numpy.maximum](a, low, out)
     first, second, third, loop = ask(questions.loop, "clip", kind(a), kind(low), kind(high))
     values = strong(operand(a, first), first)
-    made = ops.minimum(ops.maximum(values, operand(low, second)), operand(high, third))
+    made = ops.minimum(ops.maximum(values, strong(operand(low, second), second)), strong(operand(high, third), third))
     return _finish("clip", checked(made if is_number(a) else ordered(made, (memory(a),))), out)
 
 

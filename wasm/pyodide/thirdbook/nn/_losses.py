@@ -7,8 +7,23 @@ element per example. Errors: ValueError for an unknown reduction or sizes that d
 from __future__ import annotations
 
 import math
+import warnings
 
+from .. import _core
 from .._core import ops
+from .._shapes import broadcast_tensors
+
+
+def spelled_reduction(reduction, size_average, reduce):
+    """The reduction that the old arguments ask for, where one of them is given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        asked = "none"
+    else:
+        asked = "sum" if size_average is False else "mean"
+    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{asked}' instead.", stacklevel=3)
+    return asked
 
 
 def _reduce(loss, reduction):
@@ -23,6 +38,7 @@ def _reduce(loss, reduction):
 
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """(input - target)²."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     gap = ops.sub(input, target)
     loss = ops.mul(gap, gap)
     return _reduce(loss if weight is None else ops.mul(loss, weight), reduction)
@@ -30,12 +46,14 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """|input - target|."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     loss = ops.abs(ops.sub(input, target))
     return _reduce(loss if weight is None else ops.mul(loss, weight), reduction)
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Quadratic below beta, linear above."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     gap = ops.abs(ops.sub(input, target))
@@ -55,6 +73,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """-input[n, target[n]] for log-probabilities (N, C, …) and class numbers (N, …)."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     if target.dtype.is_floating_point:
         raise RuntimeError(f'expected scalar type Long but found {target.type()[6:-6]}')
     classes = 1 if input.dim() > 1 else 0
@@ -77,6 +96,9 @@ def cross_entropy(
     input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
 ):
     """nll_loss of log_softmax, for class numbers; for class probabilities -sum(target * log_softmax)."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     classes = 1 if input.dim() > 1 else 0
     log_probability = ops.log_softmax(input, classes)
     count = input.size(classes)
@@ -113,6 +135,7 @@ def cross_entropy(
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """-(t log x + (1 - t) log(1 - x)), the logarithms not below -100."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
@@ -128,6 +151,7 @@ def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
     """binary_cross_entropy of sigmoid(input), without overflow."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     tail = ops.add(ops.log1p(ops.exp(ops.neg(ops.abs(input)))), ops.clamp(ops.neg(input), 0))
@@ -141,6 +165,7 @@ def binary_cross_entropy_with_logits(
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """target * (log target - input); "batchmean" divides the sum by the batch size."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     if log_target:
         loss = ops.mul(ops.exp(target), ops.sub(target, input))
     else:
@@ -154,6 +179,7 @@ def poisson_nll_loss(
     input, target, log_input=True, full=False, size_average=None, eps=1e-08, reduce=None, reduction="mean"
 ):
     """exp(input) - target * input."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     if log_input:
         loss = ops.sub(ops.exp(input), ops.mul(target, input))
     else:
@@ -179,11 +205,13 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target * input))."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     return _reduce(ops.log1p(ops.exp(ops.mul(ops.neg(target), input))), reduction)
 
 
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """input where target is 1, max(0, margin - input) where it is -1."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     far = ops.where(ops.eq(target, 1), 0.0, ops.clamp(ops.sub(margin, input), 0))
     near = ops.where(ops.eq(target, -1), 0.0, input)
     return _reduce(ops.add(far, near), reduction)
@@ -191,17 +219,21 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
 
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, -target * (input1 - input2) + margin)."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     return _reduce(ops.clamp(ops.add(ops.mul(ops.neg(target), ops.sub(input1, input2)), margin), 0), reduction)
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     """The cosine of the angle between vectors along dim."""
+    dtype = _core.result_type(x1, x2)
+    x1, x2 = broadcast_tensors(ops.to(x1, dtype), ops.to(x2, dtype))
     a, b = ops.linalg_vector_norm(x1, 2, dim, True), ops.linalg_vector_norm(x2, 2, dim, True)
     return ops.sum(ops.mul(ops.div(x1, ops.clamp(a, eps)), ops.div(x2, ops.clamp(b, eps))), dim)
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     tiny = 1e-12
     dim = input1.dim() - 1
     dot = ops.sum(ops.mul(input1, input2), dim)
@@ -221,6 +253,7 @@ def triplet_margin_loss(
     anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, size_average=None, reduce=None, reduction="mean"
 ):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
+    reduction = spelled_reduction(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
