@@ -88,6 +88,7 @@ def clamp_max(input, max):
 @takes_out
 def frac(input):
     """What is behind the point, with the sign."""
+    need_floats("frac_cpu", input.dtype)
     return ops.sub(input, ops.trunc(input))
 
 
@@ -558,6 +559,7 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 def _scaled_sum(input, product, beta, alpha):
     if not product.dtype.is_floating_point:
         alpha, beta = int(alpha), int(beta)
+    input = ops.expand(input, product.shape)
     scaled = product if alpha == 1 else ops.mul(product, alpha)
     if beta == 0:
         return scaled

@@ -118,7 +118,9 @@ def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1):
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm; "fro" is the 2-norm over dim."""
     if p == "nuc":
-        raise NotImplementedError("norm: the nuclear norm needs singular values, which Thirdbook does not compute")
+        from . import linalg  # built on this module
+
+        return linalg.matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     return ops.linalg_vector_norm(input, 2 if p == "fro" or p is None else p, dim, keepdim, dtype=dtype)
 
 
@@ -203,6 +205,11 @@ def min_int(a: int, b: int) -> int:
     return a if a < b else b
 
 
+def _need_int(name, dim):
+    if not isinstance(dim, int):
+        raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+
+
 def _need_numbers(name, input):
     if input.dtype is _core.bool:
         raise NotImplementedError(f"\"{name}_out\" not implemented for '{scalar_name(input.dtype)}'")
@@ -218,6 +225,7 @@ def median(input, dim=None, keepdim=False):
         if flat.numel() == 0:
             return ops.full((), math.nan, dtype=input.dtype)
         return median(flat, 0).values
+    _need_int("median", dim)
     check_dim(dim, input.dim())
     if input.dim() == 0:
         return _return_types.median(ops.clone(input), ops.zeros((), dtype=_core.int64))
@@ -232,6 +240,7 @@ def nanmedian(input, dim=None, keepdim=False):
     if dim is None:
         kept = ops.masked_select(input, ops.logical_not(ops.isnan(input)))
         return median(kept)
+    _need_int("nanmedian", dim)
     counts = ops.sum(ops.logical_not(ops.isnan(input)), dim, True)
     values, indices = ops.sort(input, dim, stable=True)
     place = ops.div(ops.sub(ops.where(ops.gt(counts, 0), counts, 1), 1), 2, rounding_mode="floor")
@@ -269,6 +278,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 @spelled
 def mode(input, dim=-1, keepdim=False):
     """The most frequent value along dim (the smallest of several) and the last index where it occurs."""
+    _need_int("mode", dim)
     check_dim(dim, input.dim())
     if input.dim() == 0:
         return _return_types.mode(ops.clone(input), ops.zeros((), dtype=_core.int64))

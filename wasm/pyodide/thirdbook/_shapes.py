@@ -21,8 +21,10 @@ FUNCTIONS = (
 )  # fmt: skip
 
 
-def as_size(size) -> tuple:
-    """The sizes of a call f(2, 3) or f((2, 3))."""
+def as_size(size, name="") -> tuple:
+    """The sizes of a call f(2, 3) or f((2, 3)); TypeError where a function of that name has none."""
+    if name and not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     if len(size) == 1 and not isinstance(size[0], int):
         return tuple(size[0])
     return tuple(size)
@@ -204,7 +206,7 @@ def unflatten(input, dim, sizes):
 
 def broadcast_to(input, *size):
     """A view expanded to size."""
-    return ops.expand(input, as_size(size))
+    return ops.expand(input, as_size(size, "broadcast_to"))
 
 
 def expand_as(input, other):
@@ -350,7 +352,7 @@ def block_diag(*tensors):
 
 def tile(input, *dims):
     """Repeated along each dimension; missing ones count 1."""
-    dims = as_size(dims)
+    dims = as_size(dims, "tile")
     return ops.repeat(input, (1,) * (input.dim() - len(dims)) + dims)
 
 

@@ -159,13 +159,13 @@ class _Methods:
         return _core.tensor(data, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
 
     def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
-        return ops.zeros(_shapes.as_size(size), dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
+        return ops.zeros(_shapes.as_size(size, "new_zeros"), dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
 
     def new_ones(self, *size, dtype=None, device=None, requires_grad=False):
-        return ops.ones(_shapes.as_size(size), dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
+        return ops.ones(_shapes.as_size(size, "new_ones"), dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
 
     def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
-        return ops.empty(_shapes.as_size(size), dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
+        return ops.empty(_shapes.as_size(size, "new_empty"), dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
 
     def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
         return ops.full(size, fill_value, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
@@ -253,7 +253,7 @@ class _Methods:
 
     def resize_(self, *size):
         """In place, keeping the first elements (row-major)."""
-        size = _shapes.as_size(size)
+        size = _shapes.as_size(size, "resize_")
         count = 1
         for n in size:
             count *= n

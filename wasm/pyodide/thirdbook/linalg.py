@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 
-from . import _core, _functions
+from . import _core, _functions, _singular
 from ._core import _LinAlgError as LinAlgError
 from ._core import ops
+from ._forms import scalar_name, takes_out
 
 __all__ = [
     "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "inv", "inv_ex", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm",
-    "slogdet", "solve", "solve_triangular", "vander", "vecdot", "vector_norm",
+    "slogdet", "solve", "solve_triangular", "svdvals", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 solve = ops.linalg_solve
@@ -42,47 +43,89 @@ def inv_ex(A, *, check_errors=False):
     return ops.linalg_inv(A), ops.zeros(A.shape[:-2], dtype=_core.int32)
 
 
+@takes_out
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The ord-norm of the elements over dim."""
     return ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype)
 
 
+@takes_out
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
-    """Norms of matrices: "fro", 1, -1, inf, -inf."""
+    """Norms of matrices: "fro", "nuc", 1, -1, 2, -2, inf, -inf."""
+    if A.dim() < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if not A.dtype.is_floating_point:
+        raise RuntimeError(
+            f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {scalar_name(A.dtype)}"
+        )
     if dtype is not None:
         A = ops.to(A, dtype)
+    if len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
     if ord == "fro":
         return ops.linalg_vector_norm(A, 2, dim, keepdim)
+    if ord in ("nuc", 2, -2):
+        values = svdvals(ops.permute(A, _last(A.dim(), dim)))
+        made = ops.sum(values, -1) if ord == "nuc" else ops.select(values, -1, 0 if ord == 2 else -1)
+        return _kept(made, A.dim(), dim) if keepdim else made
     if ord in (1, -1):
         first, second = dim
     elif ord in (math.inf, -math.inf):
         second, first = dim
     else:
-        raise NotImplementedError(f"linalg.matrix_norm: ord={ord!r} needs singular values; Thirdbook has 'fro', 1, -1, inf, -inf")
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     sums = ops.sum(ops.abs(A), (first,), True)
     fold = ops.amax if ord > 0 else ops.amin
     made = fold(sums, (second,), True)
     return made if keepdim else ops.squeeze(made, (first, second))
 
 
+def _last(rank, dim):
+    """An order of dimensions in which the two of dim come last."""
+    pair = [d % rank for d in dim]
+    return [d for d in range(rank) if d not in pair] + pair
+
+
+def _kept(made, rank, dim):
+    for place in sorted(d % rank for d in dim):
+        made = ops.unsqueeze(made, place)
+    return made
+
+
+def svdvals(A):
+    """The singular values of matrices, largest first. Computed from their elements, so a compiled function breaks here."""
+    if A.dim() < 2:
+        raise RuntimeError("linalg.svd: The input tensor A must have at least 2 dimensions.")
+    if not A.dtype.is_floating_point:
+        raise RuntimeError(f"linalg.svd: Expected a floating point or complex tensor as input. Got {scalar_name(A.dtype)}")
+    *batch, m, n = A.shape
+    count = min(m, n)
+    matrices = ops.reshape(A, (math.prod(batch), m, n)).tolist()
+    values = [value for matrix in matrices for value in (_singular.values(matrix) if count else ())]
+    return ops.view(_core.tensor(values, dtype=A.dtype), [*batch, count])
+
+
+@takes_out
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     """The vector norm, or the matrix norm where dim names two dimensions or ord is a matrix norm's."""
+    if ord is not None and dim is None and A.dim() not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D.")
     if dim is not None and not isinstance(dim, int) and len(dim) == 2 and ord is not None:
         return matrix_norm(A, ord, dim, keepdim, dtype=dtype)
     if ord is not None and dim is None and A.dim() == 2:
         return matrix_norm(A, ord, (-2, -1), keepdim, dtype=dtype)
     if isinstance(ord, str):
-        if dim is None and A.dim() != 2:
-            raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D.")
-        ord = 2
+        raise RuntimeError("linalg.norm: a matrix norm needs two dimensions")
     return ops.linalg_vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
+@takes_out
 def vecdot(x, y, *, dim=-1):
     """Products summed along dim."""
     return ops.sum(ops.mul(x, y), dim)
 
 
+@takes_out
 def multi_dot(tensors):
     """The product of matrices, in the order given."""
     made = tensors[0]
@@ -97,9 +140,15 @@ def slogdet(A):
     return ops.sign(value), ops.log(ops.abs(value))
 
 
+@takes_out
 def cond(A, p=None):
-    """The condition number in a norm that matrix_norm has (the 2-norm, PyTorch's default, is not among them)."""
-    p = 2 if p is None else p
+    """The condition number: the norms of A and of its inverse multiplied; without p the quotient of singular values."""
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        if values.size(-1) == 0:
+            return ops.zeros(A.shape[:-2], dtype=A.dtype)
+        largest, smallest = ops.select(values, -1, 0), ops.select(values, -1, -1)
+        return ops.div(smallest, largest) if p == -2 else ops.div(largest, smallest)
     return ops.mul(matrix_norm(A, p), matrix_norm(ops.linalg_inv(A), p))
 
 

@@ -42,11 +42,14 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """x above zero, negative_slope * x below."""
+    need_floats("leaky_relu_cpu", input.dtype)
     return _in_place(input, ops.where(ops.gt(input, 0), input, ops.mul(input, negative_slope)), inplace)
 
 
 def prelu(input, weight):
     """leaky_relu with a slope per channel (dimension 1)."""
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {scalar_name(input.dtype)} and {scalar_name(weight.dtype)}")
     if weight.dim() > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
     if weight.numel() != 1:
@@ -67,16 +70,19 @@ def prelu(input, weight):
 
 def elu(input, alpha=1.0, inplace=False):
     """x above zero, alpha * (exp(x) - 1) below."""
+    need_floats("elu_cpu", input.dtype)
     return _in_place(input, ops.where(ops.gt(input, 0), input, ops.mul(ops.expm1(input), alpha)), inplace)
 
 
 def celu(input, alpha=1.0, inplace=False):
     """x above zero, alpha * (exp(x / alpha) - 1) below."""
+    need_floats("elu_cpu", input.dtype)
     return _in_place(input, ops.where(ops.gt(input, 0), input, ops.mul(ops.expm1(ops.div(input, alpha)), alpha)), inplace)
 
 
 def selu(input, inplace=False):
     """Self-normalising elu."""
+    need_floats("elu_cpu", input.dtype)
     scale, alpha = 1.0507009873554805, 1.6732632423543772
     made = ops.where(ops.gt(input, 0), ops.mul(input, scale), ops.mul(ops.expm1(input), scale * alpha))
     return _in_place(input, made, inplace)
@@ -95,11 +101,13 @@ def gelu(input, *, approximate="none"):
 
 def silu(input, inplace=False):
     """x * sigmoid(x)."""
+    need_floats("silu_cpu", input.dtype)
     return _in_place(input, ops.mul(input, ops.sigmoid(input)), inplace)
 
 
 def mish(input, inplace=False):
     """x * tanh(softplus(x))."""
+    need_floats("mish_cpu", input.dtype)
     return _in_place(input, ops.mul(input, ops.tanh(softplus(input))), inplace)
 
 
@@ -112,6 +120,7 @@ def softplus(input, beta=1.0, threshold=20.0):
 
 def logsigmoid(input):
     """log(sigmoid(x)), without overflow."""
+    need_floats("log_sigmoid_cpu", input.dtype)
     return ops.sub(ops.minimum(input, ops.zeros((), dtype=input.dtype)), ops.log1p(ops.exp(ops.neg(ops.abs(input)))))
 
 
@@ -127,6 +136,7 @@ def tanhshrink(input):
 
 def softshrink(input, lambd=0.5):
     """x moved towards zero by lambd."""
+    need_floats("softshrink_check", input.dtype)
     if lambd < 0:
         raise RuntimeError(f"lambda must be in range [0, inf) for input dtype, but found {lambd}")
     return ops.where(ops.gt(input, lambd), ops.sub(input, lambd), ops.where(ops.lt(input, -lambd), ops.add(input, lambd), ops.mul(input, 0)))
@@ -147,16 +157,19 @@ def threshold(input, threshold, value, inplace=False):
 
 def hardsigmoid(input, inplace=False):
     """min(max(x + 3, 0), 6) / 6."""
+    need_floats("hardsigmoid_cpu", input.dtype)
     return _in_place(input, ops.div(ops.clamp(ops.add(input, 3), 0, 6), 6), inplace)
 
 
 def hardswish(input, inplace=False):
     """x * hardsigmoid(x)."""
+    need_floats("hardswish_cpu", input.dtype)
     return _in_place(input, ops.div(ops.mul(input, ops.clamp(ops.add(input, 3), 0, 6)), 6), inplace)
 
 
 def glu(input, dim=-1):
     """First half times sigmoid of the second half."""
+    need_floats("glu_cpu", input.dtype)
     if input.size(dim) % 2 != 0:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.size(dim)}")
     half = input.size(dim) // 2

@@ -107,6 +107,8 @@ def cross_entropy(
     if target.dtype.is_floating_point:
         if target.shape != input.shape:
             raise RuntimeError(f"Expected floating point type for target with class probabilities, got sizes {target.shape} and {input.shape}")
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
         wanted = ops.add(ops.mul(target, 1 - label_smoothing), label_smoothing / count) if label_smoothing > 0 else target
         terms = ops.mul(log_probability, wanted)
         if weight is not None:

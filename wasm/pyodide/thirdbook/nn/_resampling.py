@@ -143,6 +143,8 @@ def _cubic(x, a=-0.75):
 
 def pad(input, pad, mode="constant", value=None):
     """Padding from the last dimension on: (left, right, top, bottom, …); mode constant, reflect, replicate, circular."""
+    if not isinstance(pad, (list, tuple)):
+        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
     if mode == "constant":
         return ops.constant_pad_nd(input, pad, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):

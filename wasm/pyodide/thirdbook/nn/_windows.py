@@ -23,6 +23,14 @@ def numbers(value, count):
     return [value] * count if isinstance(value, int) else list(value)
 
 
+def _one(name, value):
+    """The number that stands for the only dimension."""
+    made = numbers(value, 1)
+    if len(made) != 1:
+        raise RuntimeError(f"{name}() takes one number for the only dimension, got {made}")
+    return made[0]
+
+
 def _check_padding(padding, stride):
     if not isinstance(padding, str):
         return
@@ -83,8 +91,8 @@ def _max_pool_with_places(input, kernel_size, stride, padding, dilation, ceil_mo
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element of each window of (N, C, L)."""
-    (kernel,), (pad,), (dil,) = numbers(kernel_size, 1), numbers(padding, 1), numbers(dilation, 1)
-    (step,) = (kernel,) if stride is None else numbers(stride, 1)
+    kernel, pad, dil = (_one("max_pool1d", value) for value in (kernel_size, padding, dilation))
+    step = kernel if stride is None else _one("max_pool1d", stride)
     wide = ops.unsqueeze(input, -2)
     if return_indices:
         made, places = _max_pool_with_places(wide, (1, kernel), (1, step), (0, pad), (1, dil), ceil_mode)
@@ -130,8 +138,8 @@ def _largest_of_parts(input, dim, count):
 
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """The mean of each window of (N, C, L)."""
-    (kernel,), (pad,) = numbers(kernel_size, 1), numbers(padding, 1)
-    (step,) = (kernel,) if stride is None else numbers(stride, 1)
+    kernel, pad = _one("avg_pool1d", kernel_size), _one("avg_pool1d", padding)
+    step = kernel if stride is None else _one("avg_pool1d", stride)
     made = ops.avg_pool2d(ops.unsqueeze(input, -2), (1, kernel), (1, step), (0, pad), ceil_mode, count_include_pad, None)
     return ops.squeeze(made, -2)
 

@@ -106,6 +106,11 @@ def scaled_dot_product_attention(
     """softmax(query @ keyᵀ * scale + mask) @ value, on (…, length, width)."""
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if attn_mask is not None and attn_mask.dtype not in (_core.bool, query.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, "
+            f"but got attn_mask.dtype: {attn_mask.type()} and query.dtype: {query.type()} instead."
+        )
     factor = 1.0 / math.sqrt(query.size(-1)) if scale is None else scale
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
