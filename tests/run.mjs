@@ -9,7 +9,7 @@ import { say, runMain, SetupError } from "../wasm/toolchain/say.mjs";
 import { addCounts, kNone } from "./stages/counts.mjs";
 import { runConformance } from "./stages/conformance.mjs";
 import { runNative } from "./stages/native.mjs";
-import { runPyodide, runTwin } from "./stages/python.mjs";
+import { runPyodide, runTwin, runWebGpu } from "./stages/python.mjs";
 import { runToolchain } from "./stages/toolchain.mjs";
 import { runVitest } from "./stages/vitest.mjs";
 
@@ -20,6 +20,7 @@ const kStages = {
   twin: (options) => runTwin("twin", options),
   "twin-asan": (options) => runTwin("twin-asan", options),
   pyodide: runPyodide,
+  webgpu: runWebGpu,
   node: (options) => runVitest("node", options),
   browser: (options) => runVitest("browser", options),
   conformance: runConformance,

@@ -1,5 +1,6 @@
 #include "graph/serialize.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "graph/shape.h"
@@ -10,6 +11,18 @@ namespace {
 
 constexpr char kMagic[8] = {'T', 'B', 'G', 'R', 'A', 'P', 'H', '\0'};
 constexpr uint32_t kMostRank = 64;
+
+// A file knows no default dtype: it is written and read under this one.
+class UsualDefaultDType {
+ public:
+  UsualDefaultDType() : saved_(DefaultDType()) { SetDefaultDType(DType::kFloat32); }
+  ~UsualDefaultDType() { SetDefaultDType(saved_); }
+  UsualDefaultDType(const UsualDefaultDType&) = delete;
+  UsualDefaultDType& operator=(const UsualDefaultDType&) = delete;
+
+ private:
+  const DType saved_;
+};
 
 // ---- writing ----
 
@@ -60,6 +73,29 @@ void PutMeta(Writer* w, const TensorMeta& meta, bool with_layout) {
     w->Put(meta.offset);
   }
   w->Put(static_cast<uint8_t>(meta.weak));
+}
+
+// Attributes with which the node has its dtypes under the usual default, whatever it was traced under.
+Result<Attrs> AttrsToSave(const Graph& graph, const Node& node) {
+  std::vector<const TensorMeta*> operands;
+  for (ValueRef v : node.operands) operands.push_back(v.defined() ? &graph.meta(v) : nullptr);
+  const auto fit = [&](const Attrs& attrs) {
+    const Result<std::vector<TensorMeta>> metas = Infer(node.op, operands, attrs);
+    return metas.ok() && std::equal(metas->begin(), metas->end(), node.metas.begin(), node.metas.end(),
+                                    [](const auto& a, const auto& b) { return a.dtype == b.dtype; });
+  };
+  if (fit(node.attrs)) return node.attrs;
+  Attrs attrs = node.attrs;
+  size_t next = 0;
+  for (const Parameter& p : Info(node.op).parameters) {
+    if (p.is_operand()) continue;
+    if (p.type == Parameter::Type::kDType && std::holds_alternative<None>(attrs[next]))
+      attrs[next] = node.metas[0].dtype;
+    ++next;
+  }
+  if (fit(attrs)) return attrs;
+  return NotImplementedError(std::string(Info(node.op).name) +
+                             " has its dtype from a default dtype other than float32, which a file does not know");
 }
 
 // ---- reading ----
@@ -207,6 +243,7 @@ Status GetNode(Reader* r, Graph* graph) {
 }  // namespace
 
 Result<std::vector<uint8_t>> SaveGraph(const Graph& graph) {
+  const UsualDefaultDType usual;
   Writer w;
   w.PutBytes(kMagic, sizeof kMagic);
   w.Put(kGraphVersion);
@@ -220,8 +257,10 @@ Result<std::vector<uint8_t>> SaveGraph(const Graph& graph) {
     w.PutString(Info(node.op).name);
     w.Put(static_cast<uint32_t>(node.operands.size()));
     for (ValueRef v : node.operands) put_ref(v);
-    w.Put(static_cast<uint32_t>(node.attrs.size()));
-    for (const Attr& attr : node.attrs) PutAttr(&w, attr);
+    const bool is_source = node.op == Op::k_input || node.op == Op::k_constant;
+    TB_ASSIGN_OR_RETURN(const Attrs attrs, is_source ? node.attrs : AttrsToSave(graph, node));
+    w.Put(static_cast<uint32_t>(attrs.size()));
+    for (const Attr& attr : attrs) PutAttr(&w, attr);
     if (node.op == Op::k_input) {
       w.PutString(node.name);
       PutMeta(&w, node.metas[0], true);
@@ -246,6 +285,7 @@ Result<Graph> LoadGraph(const uint8_t* bytes, size_t size) {
                           kGraphVersion));
   }
   if (version == 0) return Damaged("no version");
+  const UsualDefaultDType usual;
   Graph graph;
   uint32_t nodes = r.GetCount(12);
   for (uint32_t i = 0; i < nodes; ++i) TB_RETURN_IF_ERROR(GetNode(&r, &graph));

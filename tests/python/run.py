@@ -2,7 +2,7 @@
 
 In: names of files (`test_frame.py`, `test_frame`, a path), none for all; `-k PATTERN` picks tests as unittest does.
 Out: failures as they happen, and for each file one line `@@ {"file": …, "passed": …, "failed": …, "skipped": …}`;
-after several files a last line `@@ {"total": true, …}`. Exit status 1 when something failed.
+after several files a last line `@@ {"total": true, …}`, with THIRDBOOK_TEST_BACKEND=webgpu how often the GPU was used. Exit status 1 when something failed.
 Invariant: `@@ {"begin": …}` precedes a file, so that whoever started us knows which file a crash belongs to. Where
 processes can be started, each of several files has one of its own. A test of known_gaps.txt that fails counts as
 skipped (`KNOWN GAP …`), one that passes as GAP CLOSED (failed under THIRDBOOK_STRICT_GAPS=1).
@@ -165,6 +165,10 @@ def main() -> int:
             total[key] += counts[key]
     if len(paths) != 1:
         report(total=True, **total)
+    if os.environ.get("THIRDBOOK_TEST_BACKEND") == "webgpu":
+        from thirdbook import _gpu
+
+        report(dispatches=_gpu.counters().get("dispatches", 0))
     return 1 if total["failed"] else 0
 
 

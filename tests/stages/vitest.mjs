@@ -6,19 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findChromium } from "../../wasm/toolchain/browser.mjs";
 import { findNode, nodeVersion } from "../../wasm/toolchain/node.mjs";
+import { gpuEnvironment } from "../../wasm/toolchain/node_gpu.mjs";
 import { kNodeModules, kRepo } from "../../wasm/toolchain/places.mjs";
 import { buildTargets, kMinutes, runLines } from "./child.mjs";
 import { addCounts, crashed, skipStage } from "./counts.mjs";
 
 const kConfig = ["ts", "mts", "mjs"].map((ending) => join(kRepo, `tests/web/vitest.config.${ending}`));
-
-// The Vulkan loader that Debian's Chromium brings, for Dawn in Node where the machine has none of its own.
-const kVulkan = "/usr/lib/chromium";
-
-function vulkanPath(project) {
-  if (project !== "node" || !existsSync(join(kVulkan, "libvulkan.so.1"))) return {};
-  return { LD_LIBRARY_PATH: [process.env.LD_LIBRARY_PATH, kVulkan].filter(Boolean).join(":") };
-}
 
 function countJson(report) {
   const counts = {
@@ -70,7 +63,7 @@ export async function runVitest(project, options) {
       {
         onLine: (line) => process.stdout.write(`${line}\n`),
         timeout: 30 * kMinutes,
-        env: { THIRDBOOK_CHROMIUM: chromium ?? "", CI: "true", NO_COLOR: "1", ...vulkanPath(project) },
+        env: { THIRDBOOK_CHROMIUM: chromium ?? "", CI: "true", NO_COLOR: "1", ...(project === "node" && gpuEnvironment()) },
       },
     );
     if (!existsSync(output))

@@ -1,7 +1,7 @@
 // In: a Python program and its arguments, as `python` takes them. Out: the program's own output and exit status, run by
 // Pyodide on Node with the built wheel unpacked in site-packages and the repository at its own path.
 // Invariant: nothing of ours is printed on stdout; an interpreter that dies gives status 134.
-// Usage: node wasm/toolchain/pyodide-python.mjs [--site DIR] [--jspi] FILE|-m MODULE|-c CODE [ARGS…]
+// Usage: node wasm/toolchain/pyodide-python.mjs [--site DIR] [--jspi] [--webgpu] FILE|-m MODULE|-c CODE [ARGS…]
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readSync, readdirSync, writeSync } from "node:fs";
@@ -9,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { findNode } from "./node.mjs";
-import { build, kPyodide, kRepo } from "./places.mjs";
+import { gpuEnvironment, nodeGpu } from "./node_gpu.mjs";
+import { build, kBuild, kPyodide, kRepo } from "./places.mjs";
 import { SetupError, runMain } from "./say.mjs";
 
 const kStack = "--stack-size=4000"; // kB; CPython recurses deeper than V8's default stack allows
@@ -43,13 +44,23 @@ def _run(mode, target, argv, first_path):
 _run
 `;
 
+const kWebGpu = `
+def _connect(connect):
+    from thirdbook import _api, _gpu
+    _gpu.register(connect)
+    _api.Config._defaults["backend"] = "webgpu"
+    _api.config.reset()
+_connect
+`;
+
 function parse(args) {
-  const options = { site: join(build.wheel, "site"), jspi: false };
+  const options = { site: join(build.wheel, "site"), jspi: false, webgpu: false };
   while (args[0]?.startsWith("--")) {
     const word = args.shift();
     if (word === "--site") options.site = resolve(args.shift() ?? "");
     else if (word === "--jspi") options.jspi = true;
-    else throw new SetupError(`no option ${word}`, "pyodide-python.mjs", "one of --site DIR, --jspi");
+    else if (word === "--webgpu") options.jspi = options.webgpu = true;
+    else throw new SetupError(`no option ${word}`, "pyodide-python.mjs", "one of --site DIR, --jspi, --webgpu");
   }
   const mode = args[0] === "-m" || args[0] === "-c" ? args.shift() : "file";
   const target = args.shift();
@@ -62,8 +73,10 @@ function parse(args) {
 
 /** A new process with a bigger stack and a Node that has JSPI, unless this one is it already. */
 function again() {
+  const env = process.argv.includes("--webgpu") ? { ...process.env, ...gpuEnvironment() } : process.env;
   const result = spawnSync(findNode(), [kStack, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: "inherit",
+    env,
   });
   if (result.signal) process.stderr.write(`[thirdbook] Node ended by ${result.signal}\n`);
   return result.status ?? 134;
@@ -104,7 +117,17 @@ function writeAll(fd, buffer) {
   return buffer.length;
 }
 
-async function runProgram({ site, jspi, mode, target, rest }) {
+/** Gives Python the GPU of this machine, as install() of the npm package does, and makes it the default backend. */
+async function connectGpu(pyodide) {
+  const gpu = await nodeGpu();
+  if (gpu === undefined)
+    throw new SetupError("no WebGPU adapter here", "pyodide-python.mjs", "leave out --webgpu");
+  const { GpuBridge } = await import(pathToFileURL(join(kBuild, "npm", "lib", "webgpu", "bridge.js")).href);
+  const set = pyodide.runPython(kWebGpu);
+  set(() => GpuBridge.connect(gpu));
+}
+
+async function runProgram({ site, jspi, webgpu, mode, target, rest }) {
   if (!existsSync(site))
     throw new SetupError("the wheel is not built", site, "run: node wasm/toolchain/build.mjs pyodide");
   const { loadPyodide } = await import(pathToFileURL(join(kPyodide, "pyodide.mjs")).href);
@@ -116,6 +139,7 @@ async function runProgram({ site, jspi, mode, target, rest }) {
   if (!kRepo.startsWith(tmpdir())) mountHost(pyodide, tmpdir());
   pyodide.FS.chdir(process.cwd().startsWith(kRepo) ? process.cwd() : kRepo);
   connectStreams(pyodide);
+  if (webgpu) await connectGpu(pyodide);
   const run = pyodide.runPython(kRunner);
   const firstPath = mode === "file" ? join(target, "..") : "";
   const argv = pyodide.toPy([mode === "file" ? target : mode, ...rest]);

@@ -33,6 +33,27 @@ TEST(Serialize, RoundTripPrintsAndRunsTheSame) {
   for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(FloatValues(a[i]), FloatValues(c[i]));
 }
 
+TEST(Serialize, DtypesDoNotDependOnTheReadersDefault) {
+  SetDefaultDType(DType::kFloat64);
+  Build b;
+  b.Out(b.Do(Op::k_full, {}, {Sizes{2}, 1.0}));
+  Result<std::vector<uint8_t>> bytes = SaveGraph(b.graph);
+  Build quotient;
+  ValueRef m = quotient.Input("n", DType::kInt64, {2});
+  quotient.Out(quotient.Do(Op::k_div, {m, m}));
+  Result<std::vector<uint8_t>> refused = SaveGraph(quotient.graph);
+  EXPECT_EQ(DefaultDType(), DType::kFloat64);
+  Result<Graph> under_another = LoadGraph(bytes->data(), bytes->size());
+  SetDefaultDType(DType::kFloat32);
+  Result<Graph> back = LoadGraph(bytes->data(), bytes->size());
+  ASSERT_TRUE(back.ok() && under_another.ok());
+  EXPECT_EQ(back->meta(back->outputs()[0]).dtype, DType::kFloat64);
+  EXPECT_EQ(under_another->meta(under_another->outputs()[0]).dtype, DType::kFloat64);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().message(),
+            "div has its dtype from a default dtype other than float32, which a file does not know");
+}
+
 TEST(Serialize, AFileCutAnywhereIsOneError) {
   std::vector<uint8_t> bytes = SaveGraph(Sample()).value();
   for (size_t size = 0; size < bytes.size(); ++size) {

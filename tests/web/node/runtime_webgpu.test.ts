@@ -1,26 +1,14 @@
 // In: exported graphs, and WebGPU in Node through the npm package webgpu. Out: they give what wasm gives. Skipped, aloud, where the
 // package finds no adapter; without any WebGPU the graph runs on wasm and says why.
 
-import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { load, type RunResult } from "../../../build/npm/lib/runtime.js";
+import { nodeGpu } from "../../../wasm/toolchain/node_gpu.mjs";
 import type { GpuEntry } from "../../../web/lib/webgpu/device.ts";
 import { chainCase, layersCase, softmaxCase } from "../browser/webgpu_cases.ts";
 import type { Case } from "../browser/gpu.ts";
 
-const kSoftware = "/usr/lib/chromium/vk_swiftshader_icd.json";
-
-async function nodeGpu(): Promise<GpuEntry | undefined> {
-  if (existsSync(kSoftware)) process.env["VK_ICD_FILENAMES"] ??= kSoftware;
-  try {
-    const { create } = await import("webgpu");
-    const gpu = create([]) as GpuEntry;
-    return (await gpu.requestAdapter()) === null ? undefined : gpu;
-  } catch {
-    return undefined;
-  }
-}
-const gpu = await nodeGpu();
+const gpu = (await nodeGpu()) as GpuEntry | undefined;
 
 async function runOn(one: Case, options: Parameters<typeof load>[1]): Promise<RunResult> {
   const graph = await load(one.file, options);
