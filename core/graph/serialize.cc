@@ -94,8 +94,9 @@ Result<Attrs> AttrsToSave(const Graph& graph, const Node& node) {
     ++next;
   }
   if (fit(attrs)) return attrs;
-  return NotImplementedError(std::string(Info(node.op).name) +
-                             " has its dtype from a default dtype other than float32, which a file does not know");
+  return NotImplementedError(
+      std::string(Info(node.op).name) +
+      " has its dtype from a default dtype other than float32, which a file does not know");
 }
 
 // ---- reading ----

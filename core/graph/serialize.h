@@ -14,7 +14,8 @@
 //   meta      u8 dtype  u32 rank  i64 sizes…  [i64 strides…  i64 offset]  u8 weak
 //             (strides and offset of inputs only; constants are contiguous)
 //
-// Source spans are not kept; dtypes are inferred with float32 as the default dtype. A reader accepts its own version and older ones.
+// Source spans are not kept; dtypes are inferred with float32 as the default dtype. A reader accepts its own
+// version and older ones.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ namespace thirdbook {
 
 inline constexpr uint32_t kGraphVersion = 1;
 
-// MemoryError when a constant does not fit; NotImplementedError for a node that has its dtype from another default
-// dtype and no attribute for it.
+// MemoryError when a constant does not fit; NotImplementedError for a node that has its dtype from another
+// default dtype and no attribute for it.
 Result<std::vector<uint8_t>> SaveGraph(const Graph& graph);
 
 // Total: damaged, truncated and too new files give one Status; memory use is bounded by the number of bytes.

@@ -78,8 +78,7 @@ SizePolicy SizesOf(const CompileOptions& options, const FrameView& frame, const 
   PyRef dynamic = PyRef::Steal(PyObject_GetAttrString(options.config, "dynamic"));
   PyRef backend = PyRef::Steal(PyObject_GetAttrString(options.config, "backend"));
   PyErr_Clear();
-  bool own = !backend || backend.get() == Py_None ||
-             (PyUnicode_Check(backend.get()) && BackendOption(options) != Backend::kWebGpu);
+  bool own = !backend || backend.get() == Py_None || PyUnicode_Check(backend.get());
   if (!own || !dynamic || dynamic.get() == Py_False) return policy;
   policy.dynamic = dynamic.get() == Py_True;
   std::vector<std::string> changed;

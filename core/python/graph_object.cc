@@ -29,6 +29,8 @@ struct Scalar {
 // The graph for one set of sizes.
 struct Fitted {
   Graph graph;
+  DeviceGraph device;
+  bool is_planned = false;
   std::unique_ptr<Executable> executable;  // null: node by node
 };
 
@@ -36,7 +38,7 @@ struct GraphObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   Graph* graph;
   Executable* executable;                           // nullptr: node by node
-  DeviceGraph* device;                              // nullptr: never on the GPU
+  DeviceGraph* device;                              // nullptr: never on the GPU; with `fitted` those are used
   bool device_first;                                // on the GPU wherever the inputs are
   std::unordered_map<std::string, Fitted>* fitted;  // by sizes; nullptr: the sizes are those of the trace
   Backend backend;
@@ -97,24 +99,33 @@ Result<Fitted*> FitTo(GraphObject* g, const Tensor* const* inputs, size_t n) {
   auto it = g->fitted->find(key);
   if (it != g->fitted->end()) return &it->second;
   TB_ASSIGN_OR_RETURN(Graph graph, Resize(*g->graph, resized));
-  Fitted made{graph, nullptr};
-  Result<std::unique_ptr<Executable>> executable = CompileGraph(std::move(graph), g->backend);
-  if (executable.ok()) made.executable = std::move(*executable);
   if (g->fitted->size() >= kMostSizes) g->fitted->clear();
-  return &g->fitted->emplace(std::move(key), std::move(made)).first->second;
+  Fitted& made = (*g->fitted)[std::move(key)];
+  made.graph = std::move(graph);
+  return &made;
 }
 
 Status RunGraph(GraphObject* g, const Tensor* const* inputs, size_t n, std::vector<Tensor>* outputs) {
-  if (g->device != nullptr && (g->device_first || AnyOnDevice(inputs, n))) {
-    if (g->device->Run(*g->graph, inputs, n, outputs)) return Status::Ok();
+  const Graph* graph = g->graph;
+  Executable* executable = g->executable;
+  DeviceGraph* device = g->device;
+  Fitted* fitted = nullptr;
+  if (g->fitted != nullptr) {
+    TB_ASSIGN_OR_RETURN(fitted, FitTo(g, inputs, n));
+    graph = &fitted->graph;
+    device = g->device != nullptr ? &fitted->device : nullptr;
+  }
+  if (device != nullptr && (g->device_first || AnyOnDevice(inputs, n))) {
+    if (device->Run(*graph, inputs, n, outputs)) return Status::Ok();
     ++Counters().fallbacks;
   }
   FaultScope faults;
-  const Graph* graph = g->graph;
-  Executable* executable = g->executable;
-  if (g->fitted != nullptr) {
-    TB_ASSIGN_OR_RETURN(Fitted * fitted, FitTo(g, inputs, n));
-    graph = &fitted->graph;
+  if (fitted != nullptr) {
+    if (!fitted->is_planned) {
+      Result<std::unique_ptr<Executable>> made = CompileGraph(Graph(*graph), g->backend);
+      if (made.ok()) fitted->executable = std::move(*made);
+      fitted->is_planned = true;
+    }
     executable = fitted->executable.get();
   }
   if (executable != nullptr) return executable->RunInto(inputs, n, outputs);
@@ -296,6 +307,12 @@ PyMethodDef kMethods[] = {
     {"_engine_registered", EngineRegistered, METH_NOARGS, "Whether kernels can be instantiated."},
     {nullptr, nullptr, 0, nullptr}};
 
+// The graph with the sizes of its trace.
+Graph AsTraced(Graph graph) {
+  for (Node& node : graph.mutable_nodes()) node.symbolic.clear();
+  return graph;
+}
+
 // Connects the engine before the first kernel is made; where that fails, kernels are interpreted.
 void ConnectEngine() {
 #ifdef __EMSCRIPTEN__
@@ -318,13 +335,12 @@ PyObject* MakeGraphObject(Graph graph, Backend backend, std::vector<ArrayOutput>
   bool random = false;
   for (const Node& node : graph.nodes()) random = random || Info(node.op).op_class == OpClass::kRandom;
   if (backend != Backend::kReference) ConnectEngine();
+  if (!any_size) graph = AsTraced(std::move(graph));
   // Where no executable can be made the graph runs node by node: slower, and the same.
   std::unique_ptr<Executable> executable;
   if (!MakingFault()) {
     FaultScope faults;
-    Graph as_traced = graph;
-    for (Node& node : as_traced.mutable_nodes()) node.symbolic.clear();
-    Result<std::unique_ptr<Executable>> made = CompileGraph(std::move(as_traced), backend);
+    Result<std::unique_ptr<Executable>> made = CompileGraph(AsTraced(graph), backend);
     if (made.ok()) executable = std::move(*made);
   }
   GraphObject* g = PyObject_New(GraphObject, graph_type);
@@ -333,7 +349,7 @@ PyObject* MakeGraphObject(Graph graph, Backend backend, std::vector<ArrayOutput>
   g->executable = executable.release();
   // Arrays of other libraries are in memory.
   const bool anywhere =
-      (backend == Backend::kWebGpu || backend == Backend::kAuto) && !random && !any_size && arrays.empty();
+      (backend == Backend::kWebGpu || backend == Backend::kAuto) && !random && arrays.empty();
   g->device = anywhere ? new DeviceGraph : nullptr;
   g->device_first = backend == Backend::kWebGpu;
   g->fitted = any_size ? new std::unordered_map<std::string, Fitted>() : nullptr;

@@ -117,7 +117,10 @@ export async function runWebGpu(options) {
   if (files.length === 0) return skipStage("webgpu", "no such tests");
   if (!(await buildTargets(options, "pyodide", "embind", "lib"))) return crashed("the webgpu build failed");
   const script = `import("${kNodeGpu}").then(async ({ nodeGpu }) => process.exit((await nodeGpu()) ? 0 : 1))`;
-  const probe = await runLines(findNode(), ["-e", script], { onLine: () => undefined, env: gpuEnvironment() });
+  const probe = await runLines(findNode(), ["-e", script], {
+    onLine: () => undefined,
+    env: gpuEnvironment(),
+  });
   if (probe !== "0") return skipStage("webgpu", "the npm package webgpu finds no adapter here");
   const env = { THIRDBOOK_TEST_BACKEND: "webgpu" };
   const { counts, dispatches } = await inPyodide(files, ["--webgpu"], options, env);

@@ -63,7 +63,12 @@ export async function runVitest(project, options) {
       {
         onLine: (line) => process.stdout.write(`${line}\n`),
         timeout: 30 * kMinutes,
-        env: { THIRDBOOK_CHROMIUM: chromium ?? "", CI: "true", NO_COLOR: "1", ...(project === "node" && gpuEnvironment()) },
+        env: {
+          THIRDBOOK_CHROMIUM: chromium ?? "",
+          CI: "true",
+          NO_COLOR: "1",
+          ...(project === "node" && gpuEnvironment()),
+        },
       },
     );
     if (!existsSync(output))

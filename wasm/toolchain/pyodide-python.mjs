@@ -60,7 +60,8 @@ function parse(args) {
     if (word === "--site") options.site = resolve(args.shift() ?? "");
     else if (word === "--jspi") options.jspi = true;
     else if (word === "--webgpu") options.jspi = options.webgpu = true;
-    else throw new SetupError(`no option ${word}`, "pyodide-python.mjs", "one of --site DIR, --jspi, --webgpu");
+    else
+      throw new SetupError(`no option ${word}`, "pyodide-python.mjs", "one of --site DIR, --jspi, --webgpu");
   }
   const mode = args[0] === "-m" || args[0] === "-c" ? args.shift() : "file";
   const target = args.shift();
