@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "base/lines.h"
+
 namespace thirdbook {
 namespace {
 
@@ -100,25 +102,29 @@ std::vector<Parameter> ParseParameters(std::string_view schema) {
   return parameters;
 }
 
-struct OpRow {
-  Op op;
-  OpClass op_class;
-  const char* name;
-  const char* schema;
-};
-
-constexpr OpRow kRows[] = {
-#define TB_OP(name, op_class, schema) {Op::k_##name, OpClass::op_class, #name, schema},
+constexpr OpClass kClasses[] = {
+#define TB_OP(name, op_class, schema) OpClass::op_class,
 #include "graph/ops.def"
 #undef TB_OP
 };
+
+constexpr std::string_view kRows =
+#define TB_OP(name, op_class, schema) #name " " schema "\n"
+#include "graph/ops.def"
+#undef TB_OP
+    "";
 
 const std::vector<OpInfo>& Table() {
   static const std::vector<OpInfo>* table = [] {
     auto* rows = new std::vector<OpInfo>();
     rows->reserve(kNumOps);
-    for (const OpRow& row : kRows) {
-      rows->push_back(OpInfo{row.op, row.name, row.op_class, row.schema, ParseParameters(row.schema)});
+    std::string_view lines = kRows;
+    for (size_t i = 0; i < kNumOps; i++) {
+      std::string_view row = TakeLine(&lines);
+      const size_t space = row.find(' ');
+      std::string_view schema = row.substr(space + 1);
+      rows->push_back(
+          OpInfo{static_cast<Op>(i), row.substr(0, space), kClasses[i], schema, ParseParameters(schema)});
     }
     return rows;
   }();

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/lines.h"
 #include "base/status.h"
 
 namespace thirdbook {
@@ -12,13 +13,17 @@ namespace {
 struct OpcodeRow {
   uint8_t prefix;
   uint32_t code;
-  const char* text;
 };
 constexpr OpcodeRow kOpcodes[] = {
-#define TB_WASM(name, prefix, code, text) {prefix, code, text},
+#define TB_WASM(name, prefix, code, text) {prefix, code},
 #include "kernel/wasm_opcodes.def"
 #undef TB_WASM
 };
+constexpr std::string_view kTexts =
+#define TB_WASM(name, prefix, code, text) text "\n"
+#include "kernel/wasm_opcodes.def"
+#undef TB_WASM
+    "";
 
 const char* TypeText(WasmType type) {
   switch (type) {
@@ -101,7 +106,10 @@ uint32_t FunctionWriter::NewLocal(WasmType type) {
 
 void FunctionWriter::Begin(W op) {
   const OpcodeRow& row = kOpcodes[static_cast<int>(op)];
-  if (annotate_) code_.Label(std::string(static_cast<size_t>(depth_ + 1) * 2, ' ') + row.text);
+  if (annotate_) {
+    std::string indent(static_cast<size_t>(depth_ + 1) * 2, ' ');
+    code_.Label(indent.append(Line(kTexts, static_cast<size_t>(op))));
+  }
   if (row.prefix) {
     code_.Byte(row.prefix);
     code_.U32(row.code);

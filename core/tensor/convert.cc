@@ -5,13 +5,15 @@
 #include "graph/shape.h"
 #include "tensor/element.h"
 #include "tensor/kernels.h"
+#include "tensor/loop.h"
 #include "tensor/strided.h"
 
 namespace thirdbook {
 namespace {
 
 template <typename To, typename From>
-void Loop(char* target, int64_t target_stride, const char* source, int64_t source_stride, int64_t count) {
+inline void Loop(char* target, int64_t target_stride, const char* source, int64_t source_stride,
+                 int64_t count) {
   constexpr int64_t kTo = sizeof(To), kFrom = sizeof(From);
   if (target_stride == kTo && source_stride == kFrom) {
     if constexpr (std::is_same_v<To, From> && !std::is_same_v<To, bool>) {
@@ -28,11 +30,22 @@ void Loop(char* target, int64_t target_stride, const char* source, int64_t sourc
   }
 }
 
+template <typename To, typename From>
+TB_SMALL void SmallLoop(char* target, int64_t target_stride, const char* source, int64_t source_stride,
+                        int64_t count) {
+  Loop<To, From>(target, target_stride, source, source_stride, count);
+}
+
 }  // namespace
 
 ConvertLoop FindConvertLoop(DType to, DType from) {
   return DispatchAll(to, [from]<typename To>() {
-    return DispatchAll(from, []<typename From>() -> ConvertLoop { return &Loop<To, From>; });
+    return DispatchAll(from, []<typename From>() -> ConvertLoop {
+      if constexpr (std::is_same_v<To, float> || std::is_same_v<From, float>)
+        return &Loop<To, From>;
+      else
+        return &SmallLoop<To, From>;
+    });
   });
 }
 

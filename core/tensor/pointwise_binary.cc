@@ -110,7 +110,7 @@ T ShiftRight(T a, T b) {
 template <typename T>
 PointwiseLoop ComparisonLoop(Op op) {
 #define TB_CASE(name, expr) \
-  case Op::k_##name: return &BinaryLoop<bool, T, [](T a, T b) -> bool { return (expr); }>
+  case Op::k_##name: return BinaryLoop<bool, T, [](T a, T b) -> bool { return (expr); }>()
   switch (op) {
     TB_CASE(eq, a == b);
     TB_CASE(ne, a != b);
@@ -129,7 +129,7 @@ PointwiseLoop ComparisonLoop(Op op) {
 template <typename T>
 PointwiseLoop ArithmeticLoop(Op op) {
 #define TB_CASE(name, expr) \
-  case Op::k_##name: return &BinaryLoop<T, T, [](T a, T b) -> T { return (expr); }>
+  case Op::k_##name: return BinaryLoop<T, T, [](T a, T b) -> T { return (expr); }>()
   switch (op) {
     TB_CASE(add, WrapAdd(a, b));
     TB_CASE(sub, WrapSub(a, b));
@@ -162,8 +162,8 @@ PointwiseLoop ArithmeticLoop(Op op) {
       default: break;
     }
     if constexpr (std::is_integral_v<T>) {
-      if (op == Op::k_bitwise_left_shift) return &BinaryLoop<T, T, &ShiftLeft<T>>;
-      if (op == Op::k_bitwise_right_shift) return &BinaryLoop<T, T, &ShiftRight<T>>;
+      if (op == Op::k_bitwise_left_shift) return BinaryLoop<T, T, &ShiftLeft<T>>();
+      if (op == Op::k_bitwise_right_shift) return BinaryLoop<T, T, &ShiftRight<T>>();
     }
   }
   return nullptr;
@@ -173,7 +173,7 @@ PointwiseLoop ArithmeticLoop(Op op) {
 template <typename T>
 PointwiseLoop PowNumber(double exponent) {
 #define TB_POWER(number, expr) \
-  if (exponent == number) return &UnaryLoop<T, T, [](T x) -> T { return (expr); }>
+  if (exponent == number) return UnaryLoop<T, T, [](T x) -> T { return (expr); }>()
   TB_POWER(0.5, std::sqrt(x));
   TB_POWER(2.0, x * x);
   TB_POWER(3.0, x * x * x);

@@ -10,7 +10,7 @@ namespace {
 template <typename T>
 PointwiseLoop FloatingLoop(Op op) {
 #define TB_CASE(name, expr) \
-  case Op::k_##name: return &UnaryLoop<T, T, [](T x) -> T { return (expr); }>
+  case Op::k_##name: return UnaryLoop<T, T, [](T x) -> T { return (expr); }>()
   switch (op) {
     TB_CASE(reciprocal, T(1) / x);
     TB_CASE(sqrt, std::sqrt(x));
@@ -64,22 +64,22 @@ PointwiseLoop NumericLoop(Op op) {
   switch (op) {
     TB_CASE(square, WrapMul(x, x));
     TB_CASE(relu, x < T(0) ? T(0) : x);  // NaN and -0 stay
-    case Op::k_neg: return &UnaryLoop<T, T, [](T x) -> T { return WrapSub(T(0), x); }>;
+    case Op::k_neg: return UnaryLoop<T, T, [](T x) -> T { return WrapSub(T(0), x); }>();
     case Op::k_abs:
       if constexpr (std::is_floating_point_v<T>)
-        return &UnaryLoop<T, T, [](T x) -> T { return std::fabs(x); }>;
+        return UnaryLoop<T, T, [](T x) -> T { return std::fabs(x); }>();
       else
-        return &UnaryLoop<T, T, [](T x) -> T { return x < T(0) ? WrapSub(T(0), x) : x; }>;
+        return UnaryLoop<T, T, [](T x) -> T { return x < T(0) ? WrapSub(T(0), x) : x; }>();
     case Op::k_sign:
       if constexpr (std::is_same_v<T, bool>)
-        return &UnaryLoop<T, T, [](T x) -> T { return x; }>;
+        return UnaryLoop<T, T, [](T x) -> T { return x; }>();
       else
-        return &UnaryLoop<T, T, [](T x) -> T { return static_cast<T>((T(0) < x) - (x < T(0))); }>;
+        return UnaryLoop<T, T, [](T x) -> T { return static_cast<T>((T(0) < x) - (x < T(0))); }>();
     case Op::k_bitwise_not:
       if constexpr (std::is_same_v<T, bool>)
-        return &UnaryLoop<T, T, [](T x) -> T { return !x; }>;
+        return UnaryLoop<T, T, [](T x) -> T { return !x; }>();
       else if constexpr (std::is_integral_v<T>)
-        return &UnaryLoop<T, T, [](T x) -> T { return static_cast<T>(~x); }>;
+        return UnaryLoop<T, T, [](T x) -> T { return static_cast<T>(~x); }>();
       else
         return nullptr;
     case Op::k_floor:
@@ -87,21 +87,21 @@ PointwiseLoop NumericLoop(Op op) {
     case Op::k_round:
     case Op::k_trunc:
       if constexpr (std::is_integral_v<T>)
-        return &UnaryLoop<T, T, [](T x) -> T { return x; }>;
+        return UnaryLoop<T, T, [](T x) -> T { return x; }>();
       else
         return nullptr;
-    case Op::k_logical_not: return &UnaryLoop<bool, T, [](T x) -> bool { return x == T(0); }>;
-    case Op::k_isnan: return &UnaryLoop<bool, T, [](T x) -> bool { return IsNaN(x); }>;
+    case Op::k_logical_not: return UnaryLoop<bool, T, [](T x) -> bool { return x == T(0); }>();
+    case Op::k_isnan: return UnaryLoop<bool, T, [](T x) -> bool { return IsNaN(x); }>();
     case Op::k_isinf:
       if constexpr (std::is_floating_point_v<T>)
-        return &UnaryLoop<bool, T, [](T x) -> bool { return std::isinf(x); }>;
+        return UnaryLoop<bool, T, [](T x) -> bool { return std::isinf(x); }>();
       else
-        return &UnaryLoop<bool, T, [](T) -> bool { return false; }>;
+        return UnaryLoop<bool, T, [](T) -> bool { return false; }>();
     case Op::k_isfinite:
       if constexpr (std::is_floating_point_v<T>)
-        return &UnaryLoop<bool, T, [](T x) -> bool { return std::isfinite(x); }>;
+        return UnaryLoop<bool, T, [](T x) -> bool { return std::isfinite(x); }>();
       else
-        return &UnaryLoop<bool, T, [](T) -> bool { return true; }>;
+        return UnaryLoop<bool, T, [](T) -> bool { return true; }>();
     default: return nullptr;
   }
 }

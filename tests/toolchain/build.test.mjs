@@ -57,11 +57,9 @@ test("the wheel's name carries the version of package.json, and it is the only o
   );
 });
 
-// The goal is 1 MB. What is above it is said as a skipped test, with the size; growth beyond 1.5 MB fails.
-test("the side module stays below 1 MB", wheel, (t) => {
+test("the side module stays below 1 MB", wheel, () => {
   const size = readFileSync(sideModule).length;
-  assert.ok(size < 1.5 * (1 << 20), `the side module has ${size} bytes`);
-  if (size >= 1 << 20) t.skip(`KNOWN GAP: the side module has ${size} bytes, the goal is ${1 << 20}`);
+  assert.ok(size < 1 << 20, `the side module has ${size} bytes`);
 });
 
 test("the C++ runtime symbols taken from Pyodide are exactly those listed", wheel, () => {

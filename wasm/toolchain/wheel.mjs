@@ -1,6 +1,6 @@
 // In: the built side module and the Python package of wasm/pyodide/thirdbook. Out: one wheel in build/wheel, and the
 // same files unpacked in build/wheel/site for tests.
-// Invariant: same input, same bytes (sorted names, fixed dates); a side module above kLimit is said aloud (tests/toolchain names it a known gap).
+// Invariant: same input, same bytes (sorted names, fixed dates); a side module above kLimit is said aloud (and fails a test of tests/toolchain).
 
 import { createHash } from "node:crypto";
 import {
