@@ -183,13 +183,10 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     }
     if (!value) {
       if (object->kind == VariableKind::kObject && !deleted) GuardEmptySlot(object, descriptor, name);
-      return RaiseMissingAttribute(object, name);
+      PyRef full_name = PyRef::Steal(PyType_GetFullyQualifiedName(object->type));
+      return RaiseMissingAttribute(object, name, "", full_name ? PyUnicode_AsUTF8(full_name.get()) : nullptr);
     }
-    Source s{SourceKind::kAttribute, 1};
-    s.object = ObjectOf(descriptor);
-    s.operands = {object->source};
-    s.name = PyUnicode_AsUTF8(name);
-    return Lazy(value.get(), sources_.Intern(std::move(s)));
+    return Lazy(value.get(), SlotSource(object, descriptor, name));
   }
   if (kind == &PyGetSetDescr_Type && object != nullptr) {
     const char* text = PyUnicode_AsUTF8(name);
@@ -234,11 +231,14 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     } else if (object->kind == VariableKind::kObject && PyFunction_Check(object->value.get()) &&
                (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 ||
                 strcmp(text, "__code__") == 0 || strcmp(text, "__doc__") == 0 ||
-                strcmp(text, "__module__") == 0)) {
+                strcmp(text, "__module__") == 0 || strcmp(text, "__defaults__") == 0)) {
       bool deleted;
       if (Var w = object->FindAttribute(name, &deleted)) return w;
       PyRef value = PyRef::Steal(PyObject_GenericGetAttr(object->value.get(), name));
       if (!value) return RaiseFromPython();
+      const SourceId source = SlotSource(object, descriptor, name);
+      if (!PyCode_Check(value.get())) return Lazy(value.get(), source);
+      AddIdentityGuard(source, value.get());
       return Fixed(value.get());
     } else if (PyType_IsSubtype(object->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0) {
       bool deleted;
@@ -300,8 +300,12 @@ bool Trace::InstanceLookup(Var o, PyObject* name, bool guard_absence, Var* out) 
     *out = written;
     return true;
   }
-  if (deleted || (o->kind != VariableKind::kObject && o->kind != VariableKind::kTensor) || !o->value)
-    return true;
+  return deleted || HeldByObject(o, name, guard_absence, out);
+}
+
+// The same as of before the call.
+bool Trace::HeldByObject(Var o, PyObject* name, bool guard_absence, Var* out) {
+  if ((o->kind != VariableKind::kObject && o->kind != VariableKind::kTensor) || !o->value) return true;
   PyObject* dict = InstanceDict(o->value.get());
   if (dict == nullptr) return true;
   if (!PyModule_Check(o->value.get())) {
@@ -652,8 +656,39 @@ void Trace::GuardEmptySlot(Var object, PyObject* descriptor, PyObject* name) {
   guards_.Add(std::move(g));
 }
 
-std::nullptr_t Trace::RaiseMissingAttribute(Var object, PyObject* name, const char* more) {
-  RaiseNew(PyExc_AttributeError, std::string("'") + object->type->tp_name + "' object has no attribute '" +
+// Whether the object had the attribute before the call holds for later calls, too.
+bool Trace::GuardPresence(Var o, PyObject* name) {
+  if (PyType_Check(o->value.get())) {
+    TypeLookup(reinterpret_cast<PyTypeObject*>(o->value.get()), name, true);
+    return true;
+  }
+  PyObject* slot = TypeLookup(o->type, name, false);
+  Var own = nullptr;
+  if (slot == nullptr || Py_TYPE(slot) != &PyMemberDescr_Type) {
+    if (!HeldByObject(o, name, true, &own)) return false;
+  } else if (PyRef held = PyRef::Steal(Py_TYPE(slot)->tp_descr_get(slot, o->value.get(), nullptr)); held) {
+    own = Lazy(held.get(), SlotSource(o, slot, name));
+  } else {
+    PyErr_Clear();
+    GuardEmptySlot(o, slot, name);
+  }
+  if (own != nullptr) Look(own);
+  return true;
+}
+
+// What the built-in descriptor `descriptor` gives for the object.
+SourceId Trace::SlotSource(Var object, PyObject* descriptor, PyObject* name) {
+  Source s{SourceKind::kAttribute, 1};
+  s.object = ObjectOf(descriptor);
+  s.operands = {object->source};
+  s.name = PyUnicode_AsUTF8(name);
+  return sources_.Intern(std::move(s));
+}
+
+std::nullptr_t Trace::RaiseMissingAttribute(Var object, PyObject* name, const char* more,
+                                            const char* class_name) {
+  if (class_name == nullptr) class_name = object->type->tp_name;
+  RaiseNew(PyExc_AttributeError, std::string("'") + class_name + "' object has no attribute '" +
                                      PyUnicode_AsUTF8(name) + "'" + more);
   raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("name")), Const(name));
   raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("obj")), object);

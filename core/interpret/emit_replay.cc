@@ -106,11 +106,12 @@ bool Emitter::ReplayCell(Var cell) {
   const Source& s = t_.sources().at(cell->source);
   if (s.kind == SourceKind::kClosureCell) {
     if (value == nullptr) {
-      Op(Opcode::DELETE_DEREF, CodeBuilder::FreeSlot(s.detail));
-      return true;
+      LoadConst(Py_None);  // it may have been filled and emptied in the call: there is nothing to delete yet
+    } else if (!Emit(value)) {
+      return false;
     }
-    if (!Emit(value)) return false;
     Op(Opcode::STORE_DEREF, CodeBuilder::FreeSlot(s.detail));
+    if (value == nullptr) Op(Opcode::DELETE_DEREF, CodeBuilder::FreeSlot(s.detail));
     return true;
   }
   if (value == nullptr) {
@@ -194,8 +195,10 @@ bool Emitter::ReplayDelta(Var v) {
     }
     // All constants: one tuple; LIST_EXTEND reads it without making anything.
     bool constant = true;
-    for (Var value : values)
-      constant = constant && t_.TryConst(value) != nullptr && t_.Look(value)->kind == VariableKind::kConst;
+    for (Var value : values) {
+      Var known = t_.Look(value);
+      constant = constant && known->kind == VariableKind::kConst && !IsOwnTuple(known);
+    }
     if (!Emit(v)) return false;
     if (constant) {
       PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(values.size())));

@@ -67,6 +67,21 @@ bool IsValue(Var v) { return v->kind == VariableKind::kConst || v->kind == Varia
 
 bool IsNumber(PyTypeObject* t) { return t == &PyLong_Type || t == &PyFloat_Type || t == &PyBool_Type; }
 
+// Whether the built-in operators of class `a` may take an object of class `b` by what both are built on:
+// CPython asks them before the methods of `b`, unless `b` is a subclass of `a`.
+bool BuiltinTakes(PyTypeObject* a, PyTypeObject* b, bool comparing) {
+  auto both = [&](auto*... bases) {
+    auto is = [&](PyTypeObject* type) { return (PyType_IsSubtype(type, bases) || ...); };
+    return is(a) && is(b);
+  };
+  if (both(&PyLong_Type, &PyFloat_Type, &PyComplex_Type) || both(&PySet_Type, &PyFrozenSet_Type) ||
+      both(&PyDict_Type))
+    return true;
+  if (!comparing) return false;  // concatenation comes after the methods of `b`
+  return both(&PyTuple_Type) || both(&PyUnicode_Type) || both(&PyBytes_Type, &PyByteArray_Type) ||
+         (BaseContainer(a) != nullptr && BaseContainer(a) == BaseContainer(b));
+}
+
 // The result type of a number operation, whatever the values (nullptr: depends on them).
 PyTypeObject* NumberResult(int code, PyTypeObject* a, PyTypeObject* b) {
   if (!IsNumber(a) || !IsNumber(b)) return nullptr;
@@ -236,20 +251,25 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
   return NoOperator(code, a, b);
 }
 
+std::nullptr_t Trace::BreakAtOperator(int base, Var a, Var b) {
+  return Break(std::string("operator ") + BinaryOperatorText(base) + " on '" + a->type->tp_name + "' and '" +
+               b->type->tp_name + "'");
+}
+
 // Neither side's Python code knows the operator: a TypeError, unless a built-in base may know it.
 Var Trace::NoOperator(int code, Var a, Var b) {
   int base = code >= 13 ? code - 13 : code;
   for (Var v : {a, b}) {
     const char* const names[] = {kBinaryMethod[base], kReflectedMethod[base], kInPlaceMethod[base]};
+    const PySequenceMethods* sequence = v->type->tp_as_sequence;
+    if (IsValue(v) &&
+        ((sequence != nullptr && (base == 0 || base == 5)) || BuiltinTakes(a->type, b->type, false)))
+      return BreakAtOperator(base, a, b);
     for (const char* name : names) {
       if (IsValue(v)) break;
       PyRef key = PyRef::Steal(PyUnicode_InternFromString(name));
       PyObject* found = TypeLookup(v->type, key.get(), true);
-      if (found != nullptr && !PyFunction_Check(found)) {
-        return Break(std::string("operator ") + BinaryOperatorText(base) + " on '" + a->type->tp_name +
-                         "' and '" + b->type->tp_name + "'",
-                     BreakKind::kNoModel);
-      }
+      if (found != nullptr && !PyFunction_Check(found)) return BreakAtOperator(base, a, b);
     }
   }
   return RaiseNew(PyExc_TypeError, std::string("unsupported operand type(s) for ") +
@@ -298,7 +318,12 @@ Var Trace::DispatchBinary(int code, Var a, Var b, bool* done) {
   }
   if (right_first && attempt(b, kReflectedMethod[base], a, &out)) return out;
   if (attempt(a, kBinaryMethod[base], b, &out)) return out;
-  if (!right_first && a->type != b->type && attempt(b, kReflectedMethod[base], a, &out)) return out;
+  if (!right_first && a->type != b->type) {
+    const bool late = BuiltinTakes(a->type, b->type, false);
+    if (late && (any || python_method(b, kReflectedMethod[base]) != nullptr))
+      return BreakAtOperator(base, a, b);
+    if (attempt(b, kReflectedMethod[base], a, &out)) return out;
+  }
   if (any && BaseContainer(a->type) == nullptr) return NoOperator(code, a, b);
   // int | None, and other operators of classes
   if (a->kind == VariableKind::kObject && PyType_Check(a->value.get()))
@@ -502,6 +527,9 @@ Var Trace::Compare(int op, Var left, Var right) {
   bool right_first = a->type != b->type && PyType_IsSubtype(b->type, a->type) != 0;
   if (right_first && attempt_either(b, kSwapped[op], a)) return out;
   if (attempt_either(a, op, b)) return out;
+  if (!right_first && a->type != b->type && BuiltinTakes(a->type, b->type, true) &&
+      (python_method(b, kSwapped[op]) != nullptr || (op == Py_NE && python_method(b, Py_EQ) != nullptr)))
+    return Break(std::string("comparison of '") + a->type->tp_name + "' with '" + b->type->tp_name + "'");
   if (!right_first && attempt_either(b, kSwapped[op], a)) return out;
   auto plain_identity = [](Var v) {
     return v->type->tp_richcompare == PyBaseObject_Type.tp_richcompare || v->type == &PyFunction_Type ||

@@ -312,7 +312,8 @@ class Trace {
   Var ContextVarMethod(PyObject* descriptor, const char* method, const std::vector<Var>& args);
   Var OldContextValue(Var token);
   void GuardEmptySlot(Var object, PyObject* descriptor, PyObject* name);
-  std::nullptr_t RaiseMissingAttribute(Var object, PyObject* name, const char* more = "");
+  std::nullptr_t RaiseMissingAttribute(Var object, PyObject* name, const char* more = "",
+                                       const char* class_name = nullptr);
   Var WarnCall(const std::vector<Var>& args, PyObject* kwnames);  // the same
   void AddEffect(Var callable, std::vector<Var> args, std::vector<std::pair<PyRef, Var>> kwargs,
                  const std::string& operation);
@@ -337,7 +338,10 @@ class Trace {
   Var AttributeValue(PyObject* found, PyTypeObject* type, PyObject* name);
   Var BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, PyObject* name);
   PyObject* OwnerOf(PyTypeObject* type, PyObject* name);
-  bool InstanceLookup(Var object, PyObject* name, bool shadowable, Var* out);
+  bool InstanceLookup(Var object, PyObject* name, bool guard_absence, Var* out);
+  bool HeldByObject(Var object, PyObject* name, bool guard_absence, Var* out);
+  bool GuardPresence(Var object, PyObject* name);
+  SourceId SlotSource(Var object, PyObject* descriptor, PyObject* name);
   Var CallBuiltin(Var callable, PyObject* function, std::vector<Var> args, PyObject* kwnames, bool* handled);
   Var ContainerMethod(PyObject* descriptor, PyObject* name, const std::vector<Var>& args, PyObject* kwnames);
   Var MakeCallable(Var type, const std::vector<Var>& args, PyObject* kwnames);
@@ -357,6 +361,7 @@ class Trace {
   bool PowerResult(Var a, Var b, PyTypeObject** type);
   Var ScalarBinary(int code, Var a, Var b);
   Var DispatchBinary(int code, Var a, Var b, bool* done);
+  std::nullptr_t BreakAtOperator(int base, Var a, Var b);
   Var NoOperator(int code, Var a, Var b);
   Var NewTensor(ValueRef value);
   Var NewView(Var of, TensorMeta meta, ValueRef value);

@@ -176,6 +176,8 @@ void Trace::NoteAttribute(Var object, PyObject* name, Var value) {
   for (auto& [key, var] : object->attributes) {
     if (PyUnicode_Compare(key.get(), name) == 0) {
       bool was_deleted = var == nullptr;
+      // What was only stored so far is deleted by replay where the object had it before.
+      if (!is_new && !was_deleted && value == nullptr && !GuardPresence(object, name)) return;
       var = value;
       found = true;
       if (was_deleted && value != nullptr) {

@@ -81,6 +81,12 @@ void ClearFrameLocals(InterpreterFrame* frame, int count) {
   for (int i = 0; i < count; ++i) PyStackRef_CLEAR(frame->localsplus[i]);
 }
 
+void ClearLocalsOfHeldFrame(PyThreadState* thread) {
+  _PyInterpreterFrame* frame = thread->current_frame;
+  if (frame != nullptr && frame->frame_obj != nullptr)
+    ClearFrameLocals(frame, FrameCode(frame)->co_nlocalsplus);
+}
+
 void ClearCallArguments(PyThreadState* thread, const void* caller, PyObject* function, PyObject* wrapper) {
   _PyInterpreterFrame* frame = thread->current_frame;
   while (frame != nullptr && frame != caller) frame = frame->previous;

@@ -36,6 +36,8 @@ PyObject* FrameBuiltins(InterpreterFrame* frame);
 // Borrowed values of the first `count` slots of localsplus.
 void FrameLocals(InterpreterFrame* frame, int count, PyObject** out);
 void ClearFrameLocals(InterpreterFrame* frame, int count);  // makes them unbound
+void ClearLocalsOfHeldFrame(
+    PyThreadState* thread);  // of the frame that runs, if somebody has it as an object
 // With a frame hook a Python call is a C call, and the caller's stack keeps the arguments until it returns.
 // When `caller` is at a call of `function` (or of `wrapper`, which passes on to it), this lets go of them:
 // the callee has its own references.

@@ -8,10 +8,12 @@ Invariant: a crash of the interpreter is attributed by whoever reads the lines: 
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import traceback
+import warnings
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 for path in (os.path.join(os.path.dirname(FOLDER), "python"), FOLDER):
@@ -24,6 +26,7 @@ from harness import Program  # noqa: E402
 from shrink import shrink  # noqa: E402
 
 SECONDS = 30
+warnings.filterwarnings("ignore", category=SyntaxWarning)
 
 
 class TooLong(BaseException):
@@ -77,13 +80,14 @@ def examine(candidate):
 
 
 def _kind(difference):
-    """First word of what differs, without names and numbers, so that shrinking keeps to one fault."""
+    """What differs and how, without numbers and places, so that shrinking keeps to one fault."""
     for mark in ("stdout", "stderr", "warnings", "log:", "traceback"):
         if f", {mark}" in difference.split("\n")[0]:
             return mark
     lines = difference.split("\n")
+    values = re.sub(r"[0-9]+", "#", " ".join(line.split("eager", 1)[-1].strip() for line in lines[:2]))
     raised = [line.strip().split(" ")[0] for line in lines if "compiled" in line and ("Error" in line or "Exception" in line)]
-    return " ".join(["difference", *raised[:1]])
+    return " ".join(["difference", values[:100], *raised[:1]])
 
 
 def check(seed, shrinking=True):

@@ -6,6 +6,7 @@ container is kept short, so that a program takes milliseconds.
 
 import random
 
+from features import FEATURES, choose
 from grammar import TYPES, WORDS, Expressions, Scope
 from harness import Program
 
@@ -13,6 +14,9 @@ PRELUDE = """
 import contextvars, functools, itertools, random, warnings
 from collections import OrderedDict, defaultdict, deque
 log = []
+def note(v):
+    if len(log) < 60:
+        log.append(v)
 class Plain:
     k = 1
     def __init__(self, n): self.n, self.items = n, [n]
@@ -89,7 +93,7 @@ GLOBALS = {
     "set": ("seen", "{1, 2}"), "deque": ("window", "deque([1], maxlen=3)"), "tensor": ("t", "torch.ones(4)"), "object": ("b1", "«object»"),
 }
 
-NAMES = "gi, gf, gs, items, table, seen, window, t, b1, b2, alias, it"
+NAMES = ("gi", "gf", "gs", "items", "table", "seen", "window", "t", "b1", "b2", "alias", "it", "od")
 
 CHANGES = (
     "gi = 40", "gi = True", "gf = 2", "items.append(5)", "items = [9, 8]", "table['new'] = 3", "table.clear()", "Plain.k = 5", "b1 = b2", "b2 = Spy(4)",
@@ -102,8 +106,16 @@ CHANGES = (
 class Statements:
     """Writes statements into lines; every method appends to `self.lines` at the current depth."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, features):
         self.rng, self.expressions, self.lines, self.level, self.fresh = rng, Expressions(rng), [], 0, 0
+        self.patterns = list(_SIMPLE)
+        names = list(NAMES)
+        for feature in features:
+            self.patterns += feature.statements * 3
+            names += feature.names
+            for kind, patterns in feature.expressions.items():
+                self.expressions.helpers[kind] += patterns
+        self.globals = ", ".join(names)
 
     def emit(self, text):
         self.lines.append("    " * self.level + text)
@@ -149,14 +161,21 @@ class Statements:
         scope.bind(kind, name)
 
     def simple(self, scope, _budget):
-        pattern = self.rng.choice(_SIMPLE)
+        pattern = self.rng.choice(self.patterns)
         if pattern in ("break", "continue"):
             if not scope.in_loop:
                 return
             self.emit(f"if {self.of('bool', scope, 1)}: {pattern}")
             return
+        guarded = self.rng.random() < 0.3
+        self.level += guarded
+        if guarded:
+            self.lines.append("    " * (self.level - 1) + "try:")
         for line in self.fill(pattern, scope).split("\n"):
             self.emit(line)
+        self.level -= guarded
+        if guarded:
+            self.emit("except Exception as error: note(repr(error)[:40])")
 
     def return_(self, scope, _budget):
         self.emit(f"if {self.of('bool', scope, 1)}: return {self.of(self.rng.choice(TYPES), scope)}")
@@ -236,7 +255,7 @@ class Statements:
         inner.bind("int", "arg")
         self.emit(f"def {name}(arg, extra=({self.of('int', scope, 1)})):")
         self.level += 1
-        self.emit(f"global {NAMES}")
+        self.emit(f"global {self.globals}")
         if captured and captured.startswith("v"):
             self.emit(f"nonlocal {captured}")
             self.emit(f"{captured} = ({captured} + arg) % 1000")
@@ -322,8 +341,10 @@ _SIMPLE = (
 def program(seed):
     """The program of a seed."""
     rng = random.Random(seed)
-    writer = Statements(rng)
-    writer.lines.extend(PRELUDE.strip("\n").split("\n"))
+    features = [FEATURES[name] for name in choose(rng)]
+    writer = Statements(rng, features)
+    for source in (PRELUDE, *(feature.source for feature in features)):
+        writer.lines.extend(source.strip("\n").split("\n"))
     module = Scope()
     for kind, (name, value) in GLOBALS.items():
         writer.emit(f"{name} = {writer.fill(value, module) if kind == 'object' else value}")
@@ -333,21 +354,25 @@ def program(seed):
     writer.emit("it, od, groups = iter(range(6)), OrderedDict(p=1, q=2), defaultdict(list)")
     for kind, name in (("object", "b2"), ("list", "alias"), ("dict", "od")):
         module.bind(kind, name)
+    everywhere, writer.patterns = writer.patterns, [one for one in writer.patterns if "helper1(" not in one]  # no recursion without end
     _function(writer, module, "helper0(n=1)", {"int": ["n"]}, "int", rng.randint(1, 3))
     writer.expressions.helpers["int"].append("helper0(«int»)")
     _function(writer, module, "helper1(y, k=2)", {"tensor": ["y"], "int": ["k"]}, "tensor", rng.randint(1, 3))
     writer.expressions.helpers["tensor"].append("helper1(«tensor»)")
+    writer.patterns = everywhere
     _function(writer, module, "fn(x, n=0, flag=False, o=None, l=None)",
               {"tensor": ["x"], "int": ["n"], "bool": ["flag"], "object": ["o"], "list": ["l"]}, None, rng.randint(4, 9))
     call = rng.choice((
         "fn(x + i, i, i % 2 == 0, b1, items)", "fn(x, 3, True, (b1, b2)[i % 2], (items, alias, [1])[i % 3])", "fn(x * 2, i // 2, o=b2, l=alias)",
         "fn(t, -i, flag=i > 1, o=b1, l=b1.items)", "fn(x.clone(), (1, True, 1.0)[i % 3], False, Plain(i), [i])"))
-    steps = [2, _change(rng), 1, _change(rng), 2]
+    changes = CHANGES + sum((feature.changes for feature in features), ()) * 3
+    steps = [2, _change(rng, changes), 1, _change(rng, changes), 2]
     return Program("\n".join(writer.lines), call=call, steps=steps, may_raise=True, breaks=None)
 
 
-def _change(rng):
-    return f"try:\n    {rng.choice(CHANGES)}\nexcept Exception: pass"
+def _change(rng, changes):
+    text = rng.choice(changes).replace("\n", "\n    ")
+    return f"try:\n    {text}\nexcept Exception: pass"
 
 
 def _function(writer, module, header, parameters, result, size):
@@ -358,7 +383,7 @@ def _function(writer, module, header, parameters, result, size):
     scope.can_return = result is None
     writer.emit(f"def {header}:")
     writer.level += 1
-    writer.emit(f"global {NAMES}")
+    writer.emit(f"global {writer.globals}")
     for _ in range(size):
         writer.statement(scope, 3 if result is None else 2)
     if result is None:

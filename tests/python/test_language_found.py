@@ -1,0 +1,203 @@
+"""What random and real programs have found, a program a kind: results are those of plain Python, breaks are allowed."""
+
+import unittest
+
+from harness import Program, ProgramCase
+
+
+def same(source, **options):
+    return Program(source, breaks=None, **options)
+
+
+class Operators(ProgramCase):
+    built_in_operators_come_before_those_of_a_class_that_is_no_subclass = same(
+        """
+        import enum
+        class Flag(enum.IntFlag):
+            A = 1
+            B = 2
+        class Number(int):
+            def __radd__(self, other): return "reflected"
+            def __rsub__(self, other): return "reflected"
+            def __eq__(self, other): return "equal"
+            def __lt__(self, other): return "less"
+            def __gt__(self, other): return "greater"
+            __hash__ = int.__hash__
+        class Bag(set):
+            def __ror__(self, other): return "reflected"
+            def __eq__(self, other): return "equal"
+            __hash__ = None
+        class Words(dict):
+            def __ror__(self, other): return "reflected"
+        class Items(list):
+            def __eq__(self, other): return "equal"
+        class Others(list): pass
+        number, bag, words, items, flag = Number(3), Bag({3}), Words(a=1), Items([1]), Flag.B
+        def fn(x):
+            found = [True + number, 1.5 - number, 1 + number, True == number, 1.5 < number, 1 > number, True | flag, 2.5 + flag, True == flag]
+            found += [frozenset({1}) | bag, {1} | bag, frozenset({3}) == bag, {"b": 2} | words, Others([1]) == items, [1] == items]
+            found += [True in (flag | True, 0), x]
+            return [type(one).__name__ for one in found], found
+        """
+    )
+    operand_that_is_refused_by_a_class_and_by_a_sequence = same(
+        """
+        class Adder:
+            def __mul__(self, other): return NotImplemented
+            def __rmul__(self, other): return NotImplemented
+            def __add__(self, other): return NotImplemented
+            def __radd__(self, other): return NotImplemented
+        class Index(Adder):
+            def __index__(self): return 2
+        adder, index = Adder(), Index()
+        def tried(action):
+            try:
+                return action()
+            except TypeError as error:
+                return str(error)
+        def fn(x):
+            found = [tried(lambda: adder * "x"), tried(lambda: "x" * adder), tried(lambda: "x" + adder), tried(lambda: adder + "x"), tried(lambda: adder * 2)]
+            found += [tried(lambda: index * "ab"), tried(lambda: "ab" * index), tried(lambda: (1,) * index), tried(lambda: (1,) + adder), tried(lambda: [1] * index)]
+            return found, x
+        """
+    )
+
+
+class Attributes(ProgramCase):
+    attribute_stored_and_deleted_where_another_call_has_it = same(
+        """
+        class A: pass
+        class Slot: __slots__ = ("q",)
+        a, s = A(), Slot()
+        def fn(x):
+            a.q = 1
+            del a.q
+            s.q = 2
+            del s.q
+            A.r = 3
+            del A.r
+            a.again = 1
+            del a.again
+            a.again = 2
+            a.last = 3
+            return x
+        """,
+        steps=(2, "a.q = 5; s.q = 6; A.r = 7", 2, "del a.again; a.q = 4", 1),
+    )
+    empty_slot_is_named_with_its_module = same(
+        """
+        class Slot:
+            __slots__ = ("q", "r")
+        kept = Slot()
+        def fn(x):
+            found = []
+            for one in (kept, Slot()):
+                try:
+                    one.q
+                except AttributeError as error:
+                    found.append((str(error), error.name, error.obj is one))
+            return found, hasattr(kept, "r"), x
+        """
+    )
+    facts_of_a_function_that_change = same(
+        """
+        def g(a, b=2): return a
+        def fn(x):
+            return g.__name__ + g.__qualname__, g.__code__.co_name, g.__defaults__, g.__doc__, g.__module__, x
+        """,
+        steps=(2, "g.__name__ = 'other'", 1, "g.__code__ = (lambda a: a).__code__; g.__doc__ = 'doc'", 2, "g.__defaults__ = ([1],); g.__qualname__ = 'q'", 2),
+    )
+
+
+class Closures(ProgramCase):
+    cell_that_is_filled_and_emptied_after_a_break = same(
+        """
+        log = []
+        def fn(x):
+            torch.graph_break()
+            n = 5
+            def inner(): return n
+            del n
+            try:
+                inner()
+            except NameError as error:
+                log.append((str(error), error.__traceback__.tb_next.tb_lineno))
+            torch.graph_break()
+            n = 6
+            log.append(inner())
+            del n
+            return inner()
+        """,
+        raises=NameError,
+    )
+
+
+class Lifetimes(ProgramCase):
+    object_dies_in_time_though_a_traceback_keeps_an_earlier_part_of_the_function = same(
+        """
+        log = []
+        class Loud:
+            def __init__(self, name): self.name = name
+            def __del__(self): log.append("del " + self.name)
+        def fails(): raise ValueError(1)
+        def fn(x):
+            kept, dropped = Loud("kept"), Loud("dropped")
+            try:
+                torch.graph_break()
+                fails()
+            except ValueError as found:
+                torch.graph_break()
+                log.append(found.args)
+                dropped = None
+                log.append("in the handler")
+                torch.graph_break()
+            kept = 4
+            log.append("after it")
+            try:
+                raise ExceptionGroup("g", [ValueError(2)])
+            except* ValueError as group:
+                kept = Loud("in a group")
+            kept = 5
+            log.append("end")
+            return x
+        """
+    )
+    suspended_generator_dies_in_time_though_a_traceback_keeps_an_earlier_part_of_the_function = same(
+        """
+        log = []
+        def steps(n):
+            try:
+                for i in range(n): yield i
+            finally:
+                log.append(("end of", n))
+        def fn(x):
+            g = steps(3)
+            next(g)
+            try:
+                raise ExceptionGroup("g", [ValueError(1)])
+            except* ValueError as found:
+                log.append(len(found.exceptions))
+            g = steps(2)
+            log.append("another")
+            return x
+        """
+    )
+
+
+class Identity(ProgramCase):
+    tuple_of_a_later_call_is_appended_not_an_equal_one = same(
+        """
+        log = []
+        def fn(pair):
+            log.append(pair)
+            if len(log) < 60:
+                log.append(2)
+            return pair
+        """,
+        call="fn(tuple(['a', i > 9]))",
+        expect="log[0] is not log[2]",
+    )
+
+
+if __name__ == "__main__":
+    unittest.main()
