@@ -442,7 +442,8 @@ int GuardProgram::FirstFailure(const FrameView& frame) {
   return failed;
 }
 
-static std::string MetaText(const TensorMeta& m, const std::vector<bool>& any_size = {}) {
+// "float32[2, *]": what a premise holds of a tensor.
+static std::string PremiseText(const TensorMeta& m, const std::vector<bool>& any_size = {}) {
   std::string text = std::string(DTypeName(m.dtype)) + "[";
   for (size_t i = 0; i < m.sizes.size(); i++)
     text += (i != 0 ? ", " : "") + (i < any_size.size() && any_size[i] ? "*" : std::to_string(m.sizes[i]));
@@ -464,7 +465,7 @@ std::string GuardProgram::Text(const Guard& g) const {
     case GuardKind::kConstant: return text + " " + g.text;
     case GuardKind::kTruth: return (g.detail != 0 ? "" : "not ") + std::string("(") + text + ")";
     case GuardKind::kTensor: {
-      text += ": " + MetaText(g.meta, g.dynamic);
+      text += ": " + PremiseText(g.meta, g.dynamic);
       if (!g.meta.IsContiguous()) text += " strided";
       return text;
     }
@@ -487,7 +488,7 @@ std::string GuardProgram::Wanted(const Guard& g) const {
     case GuardKind::kIdentity: return g.text;
     case GuardKind::kConstant: return g.text.starts_with("== ") ? g.text.substr(3) : g.text;
     case GuardKind::kTruth: return g.detail != 0 ? "True" : "False";
-    case GuardKind::kTensor: return MetaText(g.meta, g.dynamic);
+    case GuardKind::kTensor: return PremiseText(g.meta, g.dynamic);
     default: return "";
   }
 }
@@ -521,7 +522,7 @@ GuardMiss GuardProgram::FirstMiss(const FrameView& frame) {
     if (now == nullptr) {
       value = "not there";
     } else if (ArrayView array; ReadArray(now, &array) != nullptr) {
-      value = MetaText(array.meta);
+      value = PremiseText(array.meta);
     } else if (g.kind == GuardKind::kType) {
       value = Py_TYPE(now)->tp_name;
     } else if (PyLong_CheckExact(now) || PyFloat_CheckExact(now) || PyUnicode_CheckExact(now) ||

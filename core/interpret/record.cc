@@ -1,6 +1,7 @@
 // See record.h.
 #include "interpret/record.h"
 
+#include "graph/print.h"
 #include "interpret/compile.h"
 #include "interpret/policy.h"
 #include "kernel/executable.h"
@@ -46,25 +47,6 @@ PyObject* SiteDict(const Site& s) {
   Set(d, "endLine", LineOrNone(s.end_line));
   Set(d, "endCol", ColumnOrNone(s.end_column));
   return d;
-}
-
-std::string AttrText(const Attr& attr) {
-  if (std::holds_alternative<None>(attr)) return "None";
-  if (const bool* b = std::get_if<bool>(&attr)) return *b ? "True" : "False";
-  if (const int64_t* i = std::get_if<int64_t>(&attr)) return std::to_string(*i);
-  if (const double* f = std::get_if<double>(&attr)) {
-    PyRef number = PyRef::Steal(PyFloat_FromDouble(*f));
-    PyRef repr = PyRef::Steal(PyObject_Repr(number.get()));
-    return PyUnicode_AsUTF8(repr.get());
-  }
-  if (const DType* t = std::get_if<DType>(&attr)) return std::string(DTypeName(*t));
-  if (const std::string* s = std::get_if<std::string>(&attr)) return "'" + *s + "'";
-  if (const Sizes* sizes = std::get_if<Sizes>(&attr)) {
-    std::string text = "[";
-    for (size_t i = 0; i < sizes->size(); i++) text += (i != 0 ? ", " : "") + std::to_string((*sizes)[i]);
-    return text + "]";
-  }
-  return "?";
 }
 
 PyObject* GraphDict(PyObject* graph_object) {

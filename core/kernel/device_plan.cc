@@ -281,6 +281,7 @@ Result<std::unique_ptr<DevicePlan>> DevicePlan::Make(const Graph& graph,
   }
   PlanOptions options;
   options.device = true;
+  options.emits = WgslCanEmit;
   // Fewer members to a kernel until none binds too many buffers.
   for (;;) {
     auto device = std::make_unique<DevicePlan>();

@@ -82,6 +82,8 @@ struct PlanOptions {
   // For a GPU: kernels are not compiled, slots have no place in an arena, every product is a product step,
   // and its epilogue (never folding) is lowered over the whole result.
   bool device = false;
+  // Units whose loops it refuses run as library steps; null: it refuses none.
+  bool (*emits)(const LoopKernel&) = nullptr;
   FuseOptions fuse;
 };
 

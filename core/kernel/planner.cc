@@ -3,12 +3,10 @@
 #include <map>
 
 #include "graph/attrs.h"
-#include "graph/print.h"
 #include "graph/shape.h"
 #include "kernel/arena.h"
 #include "kernel/plan.h"
-#include "kernel/product_node.h"
-#include "kernel/wgsl_body.h"
+#include "kernel/planned_units.h"
 
 namespace thirdbook {
 namespace {
@@ -16,14 +14,11 @@ namespace {
 class Planner {
  public:
   Planner(const Graph& graph, ValueMetas metas, const PlanOptions& options)
-      : g_(graph), m_(std::move(metas)), options_(options), plan_(new Plan) {}
+      : g_(graph), m_(std::move(metas)), options_(options), units_(g_, m_, options_), plan_(new Plan) {}
 
   Result<std::unique_ptr<Plan>> Run() {
-    MakeUnits();
-    FindUses();
-    AttachEpilogues();
-    for (size_t u = 0; u < units_.size(); ++u) {
-      if (!units_[u].members.empty()) TB_RETURN_IF_ERROR(AddUnit(static_cast<int>(u)));
+    for (int u = 0; u < static_cast<int>(units_.size()); ++u) {
+      if (!units_.unit(u).members.empty()) TB_RETURN_IF_ERROR(AddUnit(u));
     }
     AddOutputs();
     if (options_.device)
@@ -35,132 +30,9 @@ class Planner {
   }
 
  private:
-  const TensorMeta& Meta(ValueRef v) const {
-    return m_[static_cast<size_t>(v.node.value)][static_cast<size_t>(v.output)];
-  }
-  bool IsView(NodeId id) const {
-    const Node& node = g_.node(id);
-    return !node.operands.empty() && node.operands[0].defined() &&
-           AliasesOperand(node.op, Meta(node.operands[0]), node.attrs);
-  }
-  ValueRef Base(ValueRef v) const {
-    while (IsView(v.node)) v = g_.node(v.node).operands[0];
-    return v;
-  }
+  const TensorMeta& Meta(ValueRef v) const { return units_.Meta(v); }
+  ValueRef Base(ValueRef v) const { return units_.Base(v); }
   static int64_t Bytes(const TensorMeta& meta) { return meta.numel() * ItemSize(meta.dtype); }
-
-  // ---- Units
-
-  void MakeUnits() {
-    if (options_.generate) {
-      units_ = Fuse(g_, m_, options_.fuse);
-    } else {
-      for (size_t i = 0; i < g_.nodes().size(); ++i) {
-        const NodeId id{static_cast<int32_t>(i)};
-        if (g_.nodes()[i].op == Op::k_input || g_.nodes()[i].op == Op::k_constant || IsView(id)) continue;
-        Unit unit;
-        unit.members.push_back({id, {}});
-        units_.push_back(std::move(unit));
-      }
-    }
-    products_.resize(units_.size());
-    if (!options_.generate) return;
-    for (size_t u = 0; u < units_.size(); ++u) {
-      ProductNode product;
-      if (!units_[u].fused && AsProduct(g_, m_, units_[u].members[0].node, options_.device, &product))
-        products_[u] = {product};
-    }
-  }
-
-  // Which values are read by which units, and which are outputs.
-  void FindUses() {
-    readers_.assign(g_.nodes().size(), {});
-    unit_of_.assign(g_.nodes().size(), -1);
-    is_output_.assign(g_.nodes().size(), false);
-    for (size_t u = 0; u < units_.size(); ++u) {
-      for (const Member& m : units_[u].members) {
-        unit_of_[static_cast<size_t>(m.node.value)] = static_cast<int>(u);
-        for (ValueRef v : g_.node(m.node).operands) {
-          if (v.defined()) readers_[static_cast<size_t>(Base(v).node.value)].push_back(static_cast<int>(u));
-        }
-      }
-    }
-    for (ValueRef v : g_.outputs()) is_output_[static_cast<size_t>(Base(v).node.value)] = true;
-  }
-
-  // A product that only one fused unit reads, element by element, takes that unit as its epilogue.
-  void AttachEpilogues() {
-    for (size_t u = 0; u < units_.size(); ++u) {
-      if (products_[u].empty()) continue;
-      const ProductNode& product = products_[u][0];
-      const NodeId id = units_[u].members[0].node;
-      const TensorMeta& out = m_[static_cast<size_t>(id.value)][0];
-      DimMap identity;
-      for (size_t d = 0; d < out.sizes.size(); ++d) identity.push_back(static_cast<int>(d));
-      const std::vector<int>& readers = readers_[static_cast<size_t>(id.value)];
-      int reader = readers.empty() || is_output_[static_cast<size_t>(id.value)] ? -1 : readers[0];
-      for (int r : readers) {
-        if (r != reader) reader = -1;
-      }
-      if (reader >= 0 && EpilogueFits(id, product, units_[static_cast<size_t>(reader)])) {
-        Unit& epilogue = units_[static_cast<size_t>(reader)];
-        epilogue.members.insert(epilogue.members.begin(), {id, identity});
-        unit_of_[static_cast<size_t>(id.value)] = reader;
-        products_[static_cast<size_t>(reader)] = {product};
-        product_node_[reader] = id;
-        units_[u].members.clear();
-        products_[u].clear();
-      } else {
-        Unit& unit = units_[u];
-        unit.domain = out.sizes;
-        unit.members[0].dims = identity;
-        product_node_[static_cast<int>(u)] = id;
-      }
-    }
-  }
-  bool EpilogueFits(NodeId id, const ProductNode& product, const Unit& unit) const {
-    const TensorMeta& out = m_[static_cast<size_t>(id.value)][0];
-    if (!unit.fused || unit.domain != out.sizes ||
-        !products_[static_cast<size_t>(unit_of_[static_cast<size_t>(unit.members[0].node.value)])].empty()) {
-      return false;
-    }
-    uint32_t columns = 0;
-    for (size_t d = static_cast<size_t>(product.row_dim) + 1; d < out.sizes.size(); ++d) {
-      if (out.sizes[d] != 1) columns |= 1u << d;
-    }
-    uint32_t folded = 0;
-    for (size_t d = 0; d < out.sizes.size(); ++d) {
-      if ((unit.folded >> d & 1) && out.sizes[d] != 1) folded |= 1u << d;
-    }
-    if (unit.folded != 0 && (folded != columns || options_.device)) return false;
-    if (options_.device && !HasNoFloat64(unit)) return false;
-    // Every use reads the product as it lies.
-    for (const Member& m : unit.members) {
-      for (ValueRef v : g_.node(m.node).operands) {
-        if (!v.defined() || Base(v).node != id) continue;
-        if (v.node != id || Info(g_.node(m.node).op).op_class == OpClass::kMaybeView) return false;
-        const bool folds = unit.folded && !(m.dims.size() == out.sizes.size());
-        if (!folds && m.dims.size() != out.sizes.size()) return false;
-        if (!folds) {
-          for (size_t d = 0; d < m.dims.size(); ++d) {
-            if (out.sizes[d] != 1 && m.dims[d] != static_cast<int>(d)) return false;
-          }
-        }
-      }
-    }
-    return true;
-  }
-
-  // What no shader computes with.
-  bool HasNoFloat64(const Unit& unit) const {
-    for (const Member& m : unit.members) {
-      if (Meta({m.node, 0}).dtype == DType::kFloat64) return false;
-      for (ValueRef v : g_.node(m.node).operands) {
-        if (v.defined() && Meta(v).dtype == DType::kFloat64 && Meta(v).numel() != 1) return false;
-      }
-    }
-    return true;
-  }
 
   // ---- Slots
 
@@ -179,11 +51,10 @@ class Planner {
     } else if (node.op == Op::k_constant) {
       slot.kind = Slot::Kind::kConstant;
       slot.constant = node.constant;
-    } else if (unit_of_[static_cast<size_t>(base.node.value)] >= 0 &&
-               IsLibrary(unit_of_[static_cast<size_t>(base.node.value)])) {
+    } else if (const int u = units_.UnitOf(base.node); u >= 0 && units_.IsLibrary(u)) {
       slot.kind = Slot::Kind::kGiven;
     } else {
-      slot.kind = is_output_[static_cast<size_t>(base.node.value)] ? Slot::Kind::kOutput : Slot::Kind::kArena;
+      slot.kind = units_.IsOutput(base.node) ? Slot::Kind::kOutput : Slot::Kind::kArena;
     }
     return slots_[key] = AddSlot(slot);
   }
@@ -193,9 +64,6 @@ class Planner {
     blocks_.back().bytes = slot.kind == Slot::Kind::kArena ? Bytes(slot.meta) : 0;
     blocks_.back().first = blocks_.back().last = -1;
     return static_cast<int>(plan_->slots.size()) - 1;
-  }
-  bool IsLibrary(int u) const {
-    return !units_[static_cast<size_t>(u)].fused && products_[static_cast<size_t>(u)].empty();
   }
   Place PlaceOf(ValueRef v) { return {SlotOf(Base(v)), Meta(v)}; }
   int64_t OffsetBytes(ValueRef v) const { return Meta(v).offset * ItemSize(Meta(v).dtype); }
@@ -218,30 +86,19 @@ class Planner {
   // ---- Steps
 
   Status AddUnit(int u) {
-    const Unit& unit = units_[static_cast<size_t>(u)];
-    if (!products_[static_cast<size_t>(u)].empty()) return AddProduct(u);
+    const Unit& unit = units_.unit(u);
+    if (units_.product(u)) return AddProduct(u);
     if (unit.fused) {
-      const std::vector<ValueRef> outputs = OutputsOf(u, NodeId{});
+      const std::vector<ValueRef> outputs = units_.OutputsOf(u, NodeId{});
       if (outputs.empty()) return Status::Ok();
       Result<LoweredUnit> lowered = Lower(g_, m_, unit, outputs);
-      if (lowered.ok() && (!options_.device || WgslCanEmit(lowered->kernel)))
+      if (lowered.ok() && (!options_.emits || options_.emits(lowered->kernel)))
         return AddKernel(unit, *lowered);
       for (const Member& m : unit.members) AddLibrary(m.node);  // too long for one kernel, or in float64
       return Status::Ok();
     }
     AddLibrary(unit.members[0].node);
     return Status::Ok();
-  }
-
-  // Members' values that something outside reads.
-  std::vector<ValueRef> OutputsOf(int u, NodeId except) const {
-    std::vector<ValueRef> outputs;
-    for (const Member& m : units_[static_cast<size_t>(u)].members) {
-      bool needed = is_output_[static_cast<size_t>(m.node.value)];
-      for (int reader : readers_[static_cast<size_t>(m.node.value)]) needed |= reader != u;
-      if (needed && m.node != except) outputs.push_back({m.node, 0});
-    }
-    return outputs;
   }
 
   void AddLibrary(NodeId id) {
@@ -334,9 +191,8 @@ class Planner {
   }
 
   Status AddProduct(int u) {
-    const Unit& unit = units_[static_cast<size_t>(u)];
-    const ProductNode& product = products_[static_cast<size_t>(u)][0];
-    const NodeId id = product_node_.at(u);
+    const Unit& unit = units_.unit(u);
+    const auto& [product, id] = *units_.product(u);
     const TensorMeta& result = m_[static_cast<size_t>(id.value)][0];
     Step step;
     step.kind = Step::Kind::kProduct;
@@ -351,7 +207,7 @@ class Planner {
     if (!options_.device) workspace_users_.push_back({Now(), 0, AddTemporary(WorkspaceBytes(product.shape))});
     for (const Member& m : unit.members) step.nodes.push_back(m.node);
     const bool epilogue = unit.members.size() > 1 || product.bias.defined();
-    std::vector<ValueRef> outputs = OutputsOf(u, unit.members.size() > 1 ? id : NodeId{});
+    std::vector<ValueRef> outputs = units_.OutputsOf(u, unit.members.size() > 1 ? id : NodeId{});
     if (outputs.empty()) return Status::Ok();
     if (epilogue) {
       LowerOptions options;
@@ -507,13 +363,8 @@ class Planner {
   const Graph& g_;
   ValueMetas m_;
   const PlanOptions& options_;
+  const PlannedUnits units_;
   std::unique_ptr<Plan> plan_;
-  std::vector<Unit> units_;
-  std::vector<std::vector<ProductNode>> products_;  // by unit: none or one
-  std::map<int, NodeId> product_node_;
-  std::vector<std::vector<int>> readers_;  // by node that makes a base value
-  std::vector<int> unit_of_;
-  std::vector<char> is_output_;
   std::map<std::pair<int32_t, int32_t>, int> slots_;
   std::vector<ArenaBlock> blocks_;  // by slot
   std::vector<Heir> candidates_;
@@ -557,50 +408,6 @@ Result<std::unique_ptr<Plan>> MakePlan(const Graph& graph, const std::vector<con
   TB_ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan, Planner(graph, std::move(metas), options).Run());
   for (const TensorMeta* meta : inputs) plan->inputs.push_back(*meta);
   return plan;
-}
-
-std::string Print(const Graph& graph, const Plan& plan) {
-  const auto slot_text = [&](int slot) {
-    const Slot& s = plan.slots[static_cast<size_t>(slot)];
-    switch (s.kind) {
-      case Slot::Kind::kInput: return "input" + std::to_string(s.index);
-      case Slot::Kind::kConstant: return std::string("constant");
-      case Slot::Kind::kArena: return "arena+" + std::to_string(s.offset);
-      case Slot::Kind::kOutput: return "fresh" + std::to_string(slot);
-      case Slot::Kind::kGiven: return "given" + std::to_string(slot);
-    }
-    return std::string("?");
-  };
-  std::string text = "plan: arena " + std::to_string(plan.arena_bytes) + " bytes\n";
-  for (const Step& step : plan.steps) {
-    switch (step.kind) {
-      case Step::Kind::kKernel: text += "  kernel " + step.name; break;
-      case Step::Kind::kProduct: {
-        const ProductShape& s = step.product;
-        text += Format("  product %lld x %lld x %lld", static_cast<long long>(s.m),
-                       static_cast<long long>(s.n), static_cast<long long>(s.k));
-        if (s.a_batch.size() > 1) text += " batch " + std::to_string(s.a_batch.size());
-        text += " " + slot_text(step.a) + " " + slot_text(step.b) + " -> " + slot_text(step.c);
-        if (step.kernel) text += ", then " + step.name;
-        break;
-      }
-      case Step::Kind::kLibrary: text += "  library " + step.name; break;
-      case Step::Kind::kCopy: text += "  copy"; break;
-    }
-    for (const Pointer& p : step.pointers) {
-      const bool output = step.kernel->loops.buffers[static_cast<size_t>(p.cell)].output;
-      text += (output ? " -> " : " ") + slot_text(p.slot);
-    }
-    for (const Place& p : step.places) text += p.slot < 0 ? " none" : " " + slot_text(p.slot);
-    for (int r : step.results) text += " -> " + slot_text(r);
-    text += "   #";
-    for (NodeId id : step.nodes) text += " %" + std::to_string(id.value);
-    text += "\n";
-  }
-  text += "  return";
-  for (const Place& p : plan.outputs) text += " " + slot_text(p.slot);
-  (void)graph;
-  return text + "\n";
 }
 
 }  // namespace thirdbook
