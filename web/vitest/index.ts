@@ -6,7 +6,9 @@ import { loadPyodide } from "pyodide";
 import { onTestFailed, test as base } from "vitest";
 import type { Pyodide } from "../lib/host.js";
 import { install, type Thirdbook } from "../lib/install.js";
+import type { Report } from "../lib/report.js";
 import { encodeHash } from "../lib/share.js";
+import { printReport } from "../report/print.js";
 import type { ThirdbookMatchers } from "./matchers.js";
 import { makeRun, Program, type ProgramOptions } from "./program.js";
 import { kSnapshot } from "./snapshot_py.js";
@@ -22,6 +24,10 @@ declare module "vitest" {
     R extends void | Promise<void> = void | Promise<void>,
     T = unknown,
   > extends ThirdbookMatchers<R> {}
+  interface TaskMeta {
+    /** Of a failed test: the report of each of its programs. */
+    thirdbook?: Report[];
+  }
 }
 /* eslint-enable */
 
@@ -47,7 +53,7 @@ async function startRuntime(): Promise<Runtime> {
   return { pyodide, thirdbook, run: makeRun(pyodide, kSnapshot) };
 }
 
-/** What a failed test says: the report of each program, and a playground link where a playground is known. */
+/** What a failed test says: each program with its report, and a playground link where a playground is known. */
 async function describeFailure(programs: readonly Program[]): Promise<string[]> {
   const playground = typeof __THIRDBOOK_PLAYGROUND__ === "string" ? __THIRDBOOK_PLAYGROUND__ : "";
   return Promise.all(
@@ -56,7 +62,10 @@ async function describeFailure(programs: readonly Program[]): Promise<string[]> 
         playground === ""
           ? ""
           : `\n${playground}${await encodeHash({ file: program.file, source: program.source })}`;
-      return `report of ${program.file}: ${JSON.stringify(program.report)}${link}`;
+      const lines = program.source.trimEnd().split("\n");
+      const listing = lines.map((line, index) => `${String(index + 1).padStart(4)}  ${line}`.trimEnd());
+      const report = printReport(program.report, ["graph", "guards", "ledger", "breaks"]);
+      return `${program.file}\n${listing.join("\n")}\n\n${report}${link}`;
     }),
   );
 }
@@ -66,7 +75,8 @@ export const test = base
   .extend("python", ({ pythonRuntime }, { onCleanup }): Python => {
     const { pyodide, thirdbook, run } = pythonRuntime;
     const programs: Program[] = [];
-    onTestFailed(async () => {
+    onTestFailed(async ({ task }) => {
+      task.meta.thirdbook = programs.map((program) => program.report);
       for (const text of await describeFailure(programs)) console.error(text);
     });
     onCleanup(() => thirdbook.reset());

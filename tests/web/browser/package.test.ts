@@ -1,5 +1,5 @@
 // The packed tarball in a fresh project, in Chromium: a plain page, a page built by Vite, a worker, the view.
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -27,6 +27,29 @@ afterAll(async () => {
 
 function write(name: string, text: string): void {
   writeFileSync(join(project.folder, name), text);
+}
+
+/** The snippet in this language under docs/page.md's "With Vite". */
+function withVite(language: string): string {
+  const section = readFileSync("docs/page.md", "utf8").split("## With Vite")[1] ?? "";
+  return new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "ms").exec(section)?.[1] ?? "";
+}
+
+/** As docs/page.md says it: beside what Vite builds. */
+function copyPyodide(): void {
+  expect(spawnSync("bash", ["-ec", withVite("sh")], { cwd: project.folder }).status).toBe(0);
+}
+
+/** Builds the page into dist/. */
+function buildWithVite(page: string, options: string): void {
+  const build = `build: { target: "es2022", rollupOptions: { input: "${page}" } }`;
+  write("vite.config.js", `export default { base: "./", ${options} ${build} };\n`);
+  const { status, stderr } = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
+    cwd: project.folder,
+    encoding: "utf8",
+  });
+  expect(stderr).toBe("");
+  expect(status).toBe(0);
 }
 
 /** Opens the page and waits for the title that its script sets at its end. */
@@ -68,17 +91,23 @@ ${kBody.replace("INDEX", '"/node_modules/pyodide/"')}`;
 const { loadPyodide } = await import(/* @vite-ignore */ "/node_modules/pyodide/pyodide.mjs");
 ${kBody.replace("INDEX", '"/node_modules/pyodide/"')}`,
     );
-    write(
-      "vite.config.js",
-      `export default { base: "./", build: { target: "es2022", rollupOptions: { input: "built.html" } } };\n`,
-    );
-    const { status, stderr } = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
-      cwd: project.folder,
-      encoding: "utf8",
-    });
-    expect(stderr).toBe("");
-    expect(status).toBe(0);
+    buildWithVite("built.html", "");
     expect(await titleOf("dist/built.html")).toBe(kExpected);
+  });
+
+  test("works as docs/page.md has it with Vite: Pyodide imported, its files copied", async () => {
+    copyPyodide();
+    const body = kBody.replace(/const pyodide = .*;/, withVite("js"));
+    write(
+      "imported.html",
+      '<!doctype html><title></title><script type="module" src="./src/imported.js"></script>',
+    );
+    write(
+      "src/imported.js",
+      `import { loadPyodide } from "pyodide";\nimport { install } from "thirdbook";\n${body}`,
+    );
+    buildWithVite("imported.html", "");
+    expect(await titleOf("dist/imported.html")).toBe(kExpected);
   });
 
   test("runs a program in a worker and shows its report with mount", async () => {
@@ -164,17 +193,8 @@ document.title = JSON.stringify({ status, stdout, shown });`,
       "session.html",
       '<!doctype html><title></title><body><div id="report"></div></body><script type="module" src="./src/session.js"></script>',
     );
-    write(
-      "vite.config.js",
-      `export default { base: "./", worker: { format: "es" }, build: { target: "es2022", rollupOptions: { input: "session.html" } } };\n`,
-    );
-    const { status, stderr } = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
-      cwd: project.folder,
-      encoding: "utf8",
-    });
-    expect(stderr).toBe("");
-    expect(status).toBe(0);
-    symlinkSync(join(process.cwd(), "node_modules", "pyodide"), join(project.folder, "dist", "pyodide"));
+    copyPyodide();
+    buildWithVite("session.html", 'worker: { format: "es" },');
     expect(await titleOf("dist/session.html")).toBe(
       JSON.stringify({ status: 0, stdout: "hello\n", shown: true }),
     );

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kDay16Output } from "../examples.js";
@@ -112,6 +112,30 @@ export function expectTypeOf(program: import("thirdbook/vitest").Program) {
     );
     expect(stdout).toBe("");
     expect(status).toBe(0);
+  });
+
+  test("a test that fails prints its program, the report, and a link to the playground", () => {
+    writeFileSync(
+      join(project.folder, "vitest.config.ts"),
+      `import { thirdbook } from "thirdbook/vitest/plugin";
+export default { plugins: [thirdbook({ playgroundURL: "https://example.org/" })], test: { include: ["fails.test.ts"] } };
+`,
+    );
+    writeFileSync(
+      join(project.folder, "fails.test.ts"),
+      `import { expect } from "vitest";
+import { test } from "thirdbook/vitest";
+test("fails", ({ python }) => {
+  expect(python.program("import torch\\n@torch.compile\\ndef f(x): return x + 1\\nf(torch.ones(2))\\n")).toCompileTimes(2);
+});
+`,
+    );
+    const { failed, output } = runVitest(project);
+    expect(failed).toBe(1);
+    expect(output).toContain("   3  def f(x): return x + 1\n");
+    expect(output).toMatch(/── #1 f \(program\.py:2\).*\n {2}graph\n {4}%0 = input L\['x'\] f32\[2\]\n/);
+    expect(output).toMatch(/^https:\/\/example\.org\/#v1=[\w-]+$/m);
+    rmSync(join(project.folder, "fails.test.ts"));
   });
 
   test("runs the Vitest example from the tarball", () => {
