@@ -1,6 +1,7 @@
 // drop-dead: removes pure nodes that no output reaches; renumbers the rest.
 //
-// Inputs stay (the caller hands them over), random ops stay (their draws move the generator).
+// Inputs stay (the caller hands them over), random ops stay (their draws move the generator), and so does what
+// may raise.
 #include "graph/passes.h"
 
 namespace thirdbook {
@@ -10,7 +11,7 @@ int DropDead(Graph* graph) {
   std::vector<bool> live(nodes.size(), false);
   for (ValueRef v : graph->outputs()) live[static_cast<size_t>(v.node.value)] = true;
   for (size_t i = nodes.size(); i-- > 0;) {
-    if (!IsPure(nodes[i])) live[i] = true;
+    if (!IsPure(nodes[i]) || MayFail(nodes[i])) live[i] = true;
     if (!live[i]) continue;
     for (ValueRef v : nodes[i].operands) {
       if (v.defined()) live[static_cast<size_t>(v.node.value)] = true;

@@ -33,6 +33,29 @@ void Optimise(Graph* graph, std::vector<PassTrace>* trace) {
 
 bool IsPure(const Node& node) { return node.op != Op::k_input && Info(node.op).op_class != OpClass::kRandom; }
 
+bool MayFail(const Node& node) {
+  switch (node.op) {
+    case Op::k_index:
+    case Op::k_index_put:
+    case Op::k_index_select:
+    case Op::k_index_add:
+    case Op::k_gather:
+    case Op::k_scatter:
+    case Op::k_scatter_add:
+    case Op::k_embedding:
+    case Op::k_one_hot:
+    case Op::k_bincount:
+    case Op::k_linalg_solve:
+    case Op::k_linalg_inv:
+    case Op::k_linalg_cholesky: return true;
+    case Op::k_floor_divide:
+    case Op::k_remainder:
+    case Op::k_fmod:
+    case Op::k_div: return !IsFloating(node.metas[0].dtype);
+    default: return false;
+  }
+}
+
 Replacement::Replacement(const Graph& graph) {
   for (const Node& node : graph.nodes()) by_node_.emplace_back(node.metas.size());
 }

@@ -56,4 +56,8 @@ class Replacement {
 // Whether a node may be dropped, merged or evaluated early: everything but inputs and random ops.
 bool IsPure(const Node& node);
 
+// Whether running it may raise for some values of its operands: an index beyond the end, an int divided by
+// zero, a singular matrix. It is run though nobody reads what it gives.
+bool MayFail(const Node& node);
+
 }  // namespace thirdbook

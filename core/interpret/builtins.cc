@@ -480,7 +480,9 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
             s.object = ObjectOf(o);
             s.operands = {v->source};
             s.name = "float";
-            return Scalar(&PyFloat_Type, sources_.Intern(std::move(s)), nullptr);
+            Var number = Scalar(&PyFloat_Type, sources_.Intern(std::move(s)), nullptr);
+            fallible_.push_back(number);
+            return number;
           }
         }
       }

@@ -684,7 +684,9 @@ Var Trace::CallPure(PyObject* function, const std::vector<Var>& args, PyObject* 
       g.text = type->tp_name;
       guards_.Add(std::move(g));
     }
-    return Scalar(type, source, result.release());
+    Var scalar = Scalar(type, source, result.release());
+    fallible_.push_back(scalar);
+    return scalar;
   }
   if (symbolic) {
     // It failed or gave something else: the values themselves matter.

@@ -302,6 +302,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     Trace trace(frame, break_at, sizes);
     current_trace = &trace;
     RunResult result = trace.RunRoot();
+    // A C function that unwound because of a break has left its exception.
+    if (trace.failure() != Failure::kFatal) PyErr_Clear();
     end_of(&record->times.trace);
     bool stopped = result != RunResult::kReturned;
     if (stopped && !trace.reached_break()) {

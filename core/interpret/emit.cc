@@ -1,6 +1,7 @@
 // Phases of code generation, constants and sources. See emit.h.
 #include "interpret/emit.h"
 
+#include "graph/passes.h"
 #include "interpret/builtins.h"
 #include "interpret/policy.h"
 #include "python/tensor_object.h"
@@ -102,10 +103,14 @@ bool Emitter::DependsOnGraph(SourceId s) {
   return false;
 }
 
+bool Emitter::IsLate(Var v) {
+  return DependsOnGraph(v->source) || (v->kind == VariableKind::kScalar && !v->value);
+}
+
 void Emitter::CollectFrom(Var v) {
   if (v == nullptr) return;
   while (v->forward != nullptr) v = v->forward;
-  bool plain = v->kind == VariableKind::kNull || (v->kind == VariableKind::kConst && !IsOwnTuple(v));
+  bool plain = v->kind == VariableKind::kNull || (v->kind == VariableKind::kConst && !IsOwnCollection(v));
   if (plain || !seen_.insert(v).second) return;
   Nesting nesting;
   if (Nesting::Deep(400)) {
@@ -220,6 +225,13 @@ void Emitter::Collect() {
     for (Var v : root_.handled) CollectFrom(v);
   } else {
     CollectFrom(t_.result());
+  }
+  // The latest first: they are made of earlier ones.
+  for (auto it = t_.fallible().rbegin(); it != t_.fallible().rend(); ++it) {
+    const size_t source = static_cast<size_t>((*it)->source.value);
+    if (source < source_uses_.size() && source_uses_[source] > 0) continue;
+    CountSource((*it)->source);
+    tried_.push_back(*it);
   }
 }
 
@@ -418,7 +430,7 @@ bool Emitter::Emit(Var v) {
   switch (v->kind) {
     case VariableKind::kNull: Op(Opcode::PUSH_NULL); return true;
     case VariableKind::kConst:
-      if (IsOwnTuple(v) && seen_.contains(v)) {
+      if (IsOwnCollection(v) && seen_.contains(v)) {
         EmitSource(v->source);
       } else {
         LoadConst(v->value.get());
@@ -445,7 +457,7 @@ void Emitter::EmitLoads(bool after_graph) {
   bool stable = t_.writes().empty() && t_.WrittenInputs().empty();
   for (Var v : needed_) {
     bool sourced = v->kind == VariableKind::kLazy || v->kind == VariableKind::kScalar ||
-                   v->kind == VariableKind::kObject || IsOwnTuple(v) ||
+                   v->kind == VariableKind::kObject || IsOwnCollection(v) ||
                    (v->kind == VariableKind::kTensor && v->source.defined());
     if (!sourced || v->emitted_slot >= 0) continue;
     const Source& s = t_.sources().at(v->source);
@@ -459,25 +471,29 @@ void Emitter::EmitLoads(bool after_graph) {
     if (!overwritten &&
         (s.kind == SourceKind::kLocal || s.kind == SourceKind::kObject || s.kind == SourceKind::kClosureCell))
       continue;
-    bool late = DependsOnGraph(v->source) || (v->kind == VariableKind::kScalar && !v->value);
-    if (late != after_graph) continue;
+    if (IsLate(v) != after_graph) continue;
     if (stable && !after_graph && !t_.reached_break()) continue;
     EmitSource(v->source);
     v->emitted_slot = NewTemp();
     Op(Opcode::STORE_FAST, v->emitted_slot);
   }
+  // Where one of these raises, the call is handed back: the exception comes where it comes in plain Python.
+  for (Var v : tried_) {
+    if (IsLate(v) != after_graph) continue;
+    EmitSource(v->source);
+    Op(Opcode::POP_TOP);
+  }
 }
 
 void Emitter::EmitGraph() {
   code_.SetRole(Role::kGraph);
-  bool random = false;
-  for (const Node& node : t_.graph().nodes()) {
-    if (Info(node.op).op_class == OpClass::kRandom) random = true;
-  }
+  bool must_run = false;
+  for (const Node& node : t_.graph().nodes())
+    must_run = must_run || Info(node.op).op_class == OpClass::kRandom || MayFail(node);
   const size_t condition = outputs_.size();
   if (t_.condition().defined()) outputs_.push_back(t_.condition());
   for (TensorBase* base : t_.WrittenInputs()) outputs_.push_back(base->current);
-  needs_graph_ = !outputs_.empty() || random;
+  needs_graph_ = !outputs_.empty() || must_run;
   if (!needs_graph_) return;
   CallConst(placeholder_);
   for (Var input : t_.graph_inputs()) {

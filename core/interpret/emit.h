@@ -44,11 +44,13 @@ class Emitter {
   void Collect();
   void CollectFrom(Var v);
   // A constant that was looked up: equal ones of later calls are other objects.
-  bool IsOwnTuple(Var v) const {
-    return v->kind == VariableKind::kConst && v->source.defined() && v->type == &PyTuple_Type &&
+  bool IsOwnCollection(Var v) const {
+    return v->kind == VariableKind::kConst && v->source.defined() &&
+           (v->type == &PyTuple_Type || v->type == &PyFrozenSet_Type) &&
            t_.sources().at(v->source).kind != SourceKind::kObject;
   }
   void CountSource(SourceId s);
+  bool IsLate(Var v);
   bool DependsOnGraph(SourceId s);
   void EmitLoads(bool after_graph);
   void EmitGraph();
@@ -113,6 +115,7 @@ class Emitter {
   CodeBuilder code_;
   int32_t nonfree_ = 0, nfree_ = 0, temps_ = 0, argument_slots_ = 0;
   std::vector<Var> needed_;
+  std::vector<Var> tried_;  // nobody needs them: only whether they can be made is seen
   Var too_deep_ = nullptr;
   std::set<Var> seen_;
   std::vector<int> source_uses_, source_slot_;

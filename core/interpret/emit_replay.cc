@@ -197,7 +197,7 @@ bool Emitter::ReplayDelta(Var v) {
     bool constant = true;
     for (Var value : values) {
       Var known = t_.Look(value);
-      constant = constant && known->kind == VariableKind::kConst && !IsOwnTuple(known);
+      constant = constant && known->kind == VariableKind::kConst && !IsOwnCollection(known);
     }
     if (!Emit(v)) return false;
     if (constant) {

@@ -102,6 +102,23 @@ PyTypeObject* NumberResult(int code, PyTypeObject* a, PyTypeObject* b) {
   }
 }
 
+// Whether an operation on numbers or text that worked may raise for other values: ZeroDivisionError, or
+// OverflowError of an int beyond all floats.
+bool MayRaise(int code, Var a, Var b) {
+  const bool mixed = a->type != b->type && (a->type == &PyFloat_Type || b->type == &PyFloat_Type);
+  switch (code) {
+    case 1:
+    case 7:
+    case 12: return false;  // and, or, xor
+    case 0:
+    case 5:
+    case 10: return mixed || (code == 5 && a->type == &PyUnicode_Type);
+    case 2:
+    case 6: return mixed || b->kind != VariableKind::kConst;
+    default: return true;
+  }
+}
+
 }  // namespace
 
 // The type of a ** b: a power of a negative number may be complex, one with a negative exponent may be a
@@ -148,7 +165,9 @@ Var Trace::ScalarBinary(int code, Var a, Var b) {
   }
   Source s{SourceKind::kBinary, code};
   s.operands = {SourceOf(a), SourceOf(b)};
-  return Scalar(type, sources_.Intern(std::move(s)), value.release());
+  Var result = Scalar(type, sources_.Intern(std::move(s)), value.release());
+  if (MayRaise(code, a, b)) fallible_.push_back(result);
+  return result;
 }
 
 Var Trace::BinaryOp(int code, Var left, Var right) {
@@ -844,7 +863,9 @@ Var Trace::TextExpression(PyObject* function, Var v, PyObject* spec) {
     }
   }
   if (spec != nullptr) s.operands.push_back(ObjectSource(spec));
-  return Scalar(&PyUnicode_Type, sources_.Intern(std::move(s)), value);
+  Var text = Scalar(&PyUnicode_Type, sources_.Intern(std::move(s)), value);
+  if (spec != nullptr || v->type == &PyLong_Type) fallible_.push_back(text);
+  return text;
 }
 
 }  // namespace thirdbook

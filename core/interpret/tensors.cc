@@ -783,7 +783,9 @@ Var Trace::ReadNumber(Var v, PyTypeObject* type) {
   s.object = ObjectOf(reinterpret_cast<PyObject*>(type));
   s.operands = {tensor};
   s.name = type->tp_name;
-  return Scalar(type, sources_.Intern(std::move(s)), nullptr);
+  Var number = Scalar(type, sources_.Intern(std::move(s)), nullptr);
+  if (type == &PyLong_Type && IsFloating(v->tensor->meta.dtype)) fallible_.push_back(number);  // inf, nan
+  return number;
 }
 
 // Nested lists of numbers that are known after the graph.

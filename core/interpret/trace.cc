@@ -261,7 +261,8 @@ Var Trace::LookAtObject(Var v) {
     guard(identity || AsDType(o, &dtype) || IsForeignDType(o) ? GuardKind::kIdentity : GuardKind::kConstant,
           o);
     v->kind = VariableKind::kConst;
-    if (PyTuple_CheckExact(o)) consts_.emplace(o, v);  // an equal one of a later call is another object
+    if (PyTuple_CheckExact(o) || PyFrozenSet_CheckExact(o))
+      consts_.emplace(o, v);  // an equal one of a later call is another object
     return v;
   }
   auto it = known_.find(o);
@@ -421,8 +422,7 @@ Var Trace::FromShadow(PyObject* o) {
   if (it != shadows_.end()) return it->second;
   auto constant = consts_.find(o);
   if (constant != consts_.end()) return constant->second;
-  bool made = (PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) > 0) ||
-              (PyFrozenSet_CheckExact(o) && PySet_GET_SIZE(o) > 0);
+  bool made = (PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) > 0) || PyFrozenSet_CheckExact(o);
   if (!made && IsConstant(o)) return Const(o);
   Nesting nesting;
   if (Nesting::Deep())

@@ -300,6 +300,8 @@ class Trace {
   bool DropsQuietly(PyObject* old, SourceId source);
   bool LosesElementsQuietly(Var container);
   void AddQuietGuard(SourceId source);
+  // Numbers and texts whose making may raise for other values, in the order of their making.
+  const std::vector<Var>& fallible() const { return fallible_; }
   const std::vector<Var>& loud_arguments() const { return loud_arguments_; }
   void GuardDroppedArguments();
   static bool IsTextStream(Var v);  // an io object whose writes are effects
@@ -421,6 +423,7 @@ class Trace {
   std::unordered_map<int32_t, Var> by_source_;
   std::unordered_map<PyObject*, Var> dict_owner_;  // __dict__ of an object that was looked at
   std::vector<Var> existing_;
+  std::vector<Var> fallible_;
   std::vector<Var> loud_arguments_;  // of the root frame, see finalizers.h
   std::vector<PyRef> keep_alive_;
   Failure failure_ = Failure::kNone;

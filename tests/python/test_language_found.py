@@ -184,7 +184,98 @@ class Lifetimes(ProgramCase):
     )
 
 
+class WhatNobodyReads(ProgramCase):
+    number_that_cannot_be_made_in_a_later_call = same(
+        """
+        log = []
+        def whole(text):
+            try:
+                int(text)
+            except ValueError:
+                return False
+            return True
+        def fn(x, n, text):
+            log.append(whole(text))
+            try:
+                2.5 * 10 ** (400 * (n == 1))
+                7 // n
+                log.append("divided")
+            except (ZeroDivisionError, OverflowError) as error:
+                log.append(type(error).__name__)
+            7.5 % (n + 1)
+            return x + 1
+        """,
+        call="fn(x, 2 - i, ['5', 'x', '7', ''][i])",
+        steps=4,
+        raises=ZeroDivisionError,
+    )
+    number_of_a_tensor_that_cannot_be_made = same(
+        """
+        log = []
+        def fn(x):
+            n = int(x[0])
+            log.append(1)
+            for action in (lambda: 7 // n, lambda: x[0].item() % n, lambda: n / n, lambda: x[1].item() ** -1, lambda: int(x[2] / x[1])):
+                try:
+                    action()
+                except (ZeroDivisionError, OverflowError, ValueError) as error:
+                    log.append((type(error).__name__, str(error)))
+            7 // n
+            return x
+        """,
+        call="fn(x - i)",
+        raises=ZeroDivisionError,
+    )
+    tensor_that_cannot_be_made = same(
+        """
+        log = []
+        def fn(x, i):
+            for action in (lambda: x[i], lambda: x.gather(0, i), lambda: x.index_select(0, i), lambda: (x.to(torch.int64) // i), lambda: x.to(torch.int64) % i):
+                try:
+                    action()
+                except (IndexError, RuntimeError) as error:
+                    log.append((type(error).__name__, str(error)))
+            return x + 1
+        """,
+        call="fn(x, torch.tensor([3 * i]))",
+    )
+
+
+class Restarts(ProgramCase):
+    built_in_function_that_gave_up_leaves_nothing_to_the_next_attempt = same(
+        """
+        log, items = [], [3, 1, 2]
+        class Key:
+            def __init__(self, v): self.v = v
+            def __eq__(self, other): return self.v == other.v
+            def __hash__(self): return self.v % 3
+        def inner():
+            try:
+                log.append([i * v for i, v in enumerate(items)])
+            except Exception as error:
+                log.append(repr(error))
+            return len({Key(1): 1, Key(1): 2, Key(4): 3})
+        def fn(x):
+            return inner(), x
+        """,
+        steps=(2, "items.append(5); Key.__hash__ = lambda self: 1", 2),
+    )
+
+
 class Identity(ProgramCase):
+    frozenset_of_a_later_call_is_no_equal_one = same(
+        """
+        log, kept = [], frozenset({1, 2})
+        def fn(x, s):
+            if len(s) > 1 and 1 in s:
+                log.append(s)
+            made = frozenset([])
+            torch.graph_break()
+            return s, made, made & s, frozenset(kept) is kept, kept | {1}, [s]
+        """,
+        call="fn(x, frozenset([1, 2]))",
+        expect="log[0] is not log[1]",
+    )
     tuple_of_a_later_call_is_appended_not_an_equal_one = same(
         """
         log = []
