@@ -8,7 +8,16 @@ import { overlaps, type Span } from "./span.js";
 import { stepsOf, worldAt, type Step, type World } from "./steps.js";
 
 export type PaneName =
-  "source" | "graph" | "guards" | "ledger" | "original" | "rewritten" | "kernels" | "breaks" | "stepper";
+  | "source"
+  | "graph"
+  | "guards"
+  | "ledger"
+  | "objects"
+  | "original"
+  | "rewritten"
+  | "kernels"
+  | "breaks"
+  | "stepper";
 
 export interface Selection {
   span: Span;

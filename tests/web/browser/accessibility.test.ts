@@ -31,7 +31,8 @@ describe.each(["light", "dark"] as const)("axe finds nothing, %s", (colorScheme)
     expect(await violations(page)).toEqual([]);
     await page.getByRole("listbox", { name: "Ledger, in replay order" }).getByRole("option").first().click();
     expect(await violations(page)).toEqual([]);
-    await page.getByRole("button", { name: "List", exact: true }).click();
+    for (const form of ["Graph: form", "Objects: form"])
+      await page.getByRole("group", { name: form }).getByRole("button", { name: "List" }).click();
     await page.getByRole("slider", { name: "Step of the story" }).fill("2");
     await page.waitForTimeout(400);
     expect(await violations(page)).toEqual([]);

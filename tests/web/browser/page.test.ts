@@ -93,6 +93,34 @@ describe("the stepper", () => {
   });
 });
 
+test("the diagram of objects draws an arrow when the replay has made one hold another", async () => {
+  const { page } = await site.page();
+  await ready(page);
+  await write(
+    page,
+    "import torch\nclass Box: pass\na, b = Box(), Box()\n@torch.compile\ndef f(x):\n    a.inner = b\n    b.seen = 1\n    return x + 1\nf(torch.ones(2))\n",
+  );
+  await run(page);
+  const diagram = page.getByRole("group", { name: "Diagram of the objects" });
+  const drawn = async () => ({
+    texts: await diagram
+      .locator(".tb-field text")
+      .evaluateAll((all) => all.map((text) => text.lastChild?.textContent)),
+    arrows: await diagram.locator("path[marker-end]").count(),
+  });
+  expect(await drawn()).toEqual({ texts: ["✓ .inner → b", "✓ .seen: 1"], arrows: 1 });
+  const slider = page.getByRole("slider", { name: "Step of the story" });
+  await slider.focus();
+  await page.keyboard.press("ArrowLeft");
+  expect(await drawn()).toEqual({ texts: ["✓ .inner → b", ".seen: as it was", "ledger: 1"], arrows: 1 });
+  await page.keyboard.press("ArrowLeft");
+  expect((await drawn()).arrows).toBe(0);
+  await diagram.locator(".tb-field", { hasText: ".seen" }).click();
+  await page.locator(".cm-linked-line", { hasText: "b.seen = 1" }).waitFor();
+  await page.getByRole("group", { name: "Objects: form" }).getByRole("button", { name: "List" }).click();
+  await page.locator(".tb-object", { hasText: "G['a']" }).waitFor();
+});
+
 describe("a person's own program", () => {
   test("runs while typing once it has been run, and keeps errors in the margin", async () => {
     const { page } = await site.page();

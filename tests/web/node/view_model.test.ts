@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { Report } from "../../../web/report/types.js";
 import { ViewModel } from "../../../web/view/model.js";
 import { layoutGraph } from "../../../web/view/graph_layout.js";
-import { objectsAt } from "../../../web/view/ledger_pane.js";
+import { layoutObjects } from "../../../web/view/object_layout.js";
+import { objectsAt, referencesOf, type ObjectState } from "../../../web/view/objects.js";
 import { shortSource } from "../../../web/view/source_name.js";
 import { overlaps, spanOfInstruction, spanOfLine, spanOfSite, type Span } from "../../../web/view/span.js";
 import { versionsOf } from "../../../web/view/versions.js";
@@ -93,6 +94,46 @@ describe("the stepper", () => {
 
   test("says each step in one sentence", () => {
     for (const step of steps) expect(sentence(compilation, step)).toMatch(/^[A-Z].*\.$/);
+  });
+});
+
+describe("the diagram of objects", () => {
+  const object = (name: string, fields: Record<string, string>): ObjectState => ({
+    name,
+    fields: Object.entries(fields).map(([field, value]) => ({
+      name: field,
+      value,
+      applied: [],
+      waiting: [],
+      changed: false,
+      entries: [],
+    })),
+  });
+  const objects = [
+    object("G['tree']", { ".child": "G['leaf']" }),
+    object("G['leaf']", { ".parent": "None" }),
+    object("G['tree'].items", { contents: "as it was" }),
+    object("G['tree_of_another']", { ".x": "1" }),
+  ];
+
+  test("has an arrow where a field holds another object, and to what is reached through one", () => {
+    expect(referencesOf(objects)).toEqual([
+      { from: "G['tree']", to: "G['tree'].items", field: ".items" },
+      { from: "G['tree']", to: "G['leaf']", field: ".child" },
+    ]);
+  });
+
+  test("gives each object a place of its own with room for its text", () => {
+    const { boxes } = layoutObjects([objects], referencesOf(objects));
+    const places = objects.map(({ name }) => boxes.get(name) as NonNullable<ReturnType<typeof boxes.get>>);
+    places.forEach((a, i) => {
+      expect(a.width).toBeGreaterThan(60);
+      for (const b of places.slice(i + 1)) {
+        const apart =
+          a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
+        expect(apart).toBe(true);
+      }
+    });
   });
 });
 
