@@ -637,11 +637,7 @@ Var Trace::BuiltinGetItem(Var o, Var key_in) {
     PyErr_Clear();
     Py_ssize_t size = PyList_GET_SIZE(o->value.get());
     if (i < 0) i += size;
-    if (i >= 0 && i < size) {
-      Source s{SourceKind::kItem};
-      s.operands = {o->source, SourceOf(key)};
-      return Lazy(PyList_GET_ITEM(o->value.get(), i), sources_.Intern(std::move(s)));
-    }
+    if (i >= 0 && i < size) return ItemAt(o, key, PyList_GET_ITEM(o->value.get(), i));
   }
   if (IsDict(base)) {
     Var found;

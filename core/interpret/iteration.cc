@@ -61,11 +61,7 @@ Var Trace::GetItem(Var object, Var key_in) {
             key->value && PyLong_CheckExact(key->value.get()) ? PyLong_AsSsize_t(key->value.get()) : n;
         PyErr_Clear();
         if (i < 0) i += n;
-        if (i >= 0 && i < n) {
-          Source s{SourceKind::kItem};
-          s.operands = {SourceOf(o), key->source};
-          return Lazy(PyTuple_GET_ITEM(o->value.get(), i), sources_.Intern(std::move(s)));
-        }
+        if (i >= 0 && i < n) return ItemAt(o, key, PyTuple_GET_ITEM(o->value.get(), i));
         if (ConstValue(key) == nullptr) return nullptr;
       }
       return CallPure(getitem, {o, key}, nullptr, true);
@@ -86,11 +82,7 @@ Var Trace::GetItem(Var object, Var key_in) {
       Py_ssize_t i = PyLong_AsSsize_t(key->value.get()), n = PyTuple_GET_SIZE(o->value.get());
       PyErr_Clear();
       Py_ssize_t at = i < 0 ? i + n : i;
-      if (at >= 0 && at < n) {
-        Source s{SourceKind::kItem};
-        s.operands = {o->source, SourceOf(key)};
-        return Lazy(PyTuple_GET_ITEM(o->value.get(), at), sources_.Intern(std::move(s)));
-      }
+      if (at >= 0 && at < n) return ItemAt(o, key, PyTuple_GET_ITEM(o->value.get(), at));
     }
     if (o->kind == VariableKind::kNew && key->kind == VariableKind::kConst &&
         PyLong_CheckExact(key->value.get())) {

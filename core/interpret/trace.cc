@@ -330,10 +330,24 @@ void Trace::GuardUnlooked() {
     if (v.kind != VariableKind::kLazy || v.forward != nullptr) continue;
     const Source& s = sources_.at(v.source);
     PyTypeObject* owner = s.kind == SourceKind::kItem ? SourceType(s.operands[0]) : nullptr;
-    if (s.kind == SourceKind::kAttribute || s.kind == SourceKind::kCellContents ||
+    if (s.kind == SourceKind::kAttribute || s.kind == SourceKind::kTypeAttribute ||
+        s.kind == SourceKind::kCellContents ||
         (owner != nullptr && PyType_IsSubtype(owner, &PyDict_Type) != 0))
       guards_.Add(Guard{GuardKind::kExists, v.source});
   }
+  for (Var v : items_reached_) {
+    if (v->kind == VariableKind::kLazy && v->forward == nullptr)
+      guards_.Add(Guard{GuardKind::kExists, v->source});
+  }
+}
+
+// An item of a list or tuple, whose length is no premise.
+Var Trace::ItemAt(Var container, Var key, PyObject* item) {
+  Source s{SourceKind::kItem};
+  s.operands = {SourceOf(container), SourceOf(key)};
+  Var v = Lazy(item, sources_.Intern(std::move(s)));
+  items_reached_.push_back(v);
+  return v;
 }
 
 bool Trace::Specialize(Var v) {

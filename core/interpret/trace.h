@@ -238,6 +238,7 @@ class Trace {
   bool HasFreeSizes() const;
   bool HasSizeSymbols() const { return !symbols_.empty(); }
   void PinSizes();
+  Var ItemAt(Var container, Var key, PyObject* item);
   void GuardUnlooked();  // that what was reached and never looked at is there
   bool BoundSize(Var v, int64_t* out);
   bool IsBinding() const { return world_ >= 0; }
@@ -423,7 +424,7 @@ class Trace {
   std::unordered_map<int32_t, Var> by_source_;
   std::unordered_map<PyObject*, Var> dict_owner_;  // __dict__ of an object that was looked at
   std::vector<Var> existing_;
-  std::vector<Var> fallible_;
+  std::vector<Var> fallible_, items_reached_;
   std::vector<Var> loud_arguments_;  // of the root frame, see finalizers.h
   std::vector<PyRef> keep_alive_;
   Failure failure_ = Failure::kNone;

@@ -241,6 +241,38 @@ class WhatNobodyReads(ProgramCase):
     )
 
 
+    item_that_is_gone_in_a_later_call = same(
+        """
+        log, items, table = [], [1, 2, 3], (4, 5, 6)
+        def fn(x, n, pair):
+            for action in (lambda: items[2], lambda: items[-3], lambda: table[n], lambda: (7, 8, 9)[n], lambda: pair[1]):
+                try:
+                    action()
+                except IndexError as error:
+                    log.append(str(error))
+            return x
+        """,
+        call="fn(x, i, (1, 2)[:3 - i])",
+        steps=(2, "items.pop()", 2),
+    )
+    attribute_of_a_class_that_is_gone_in_a_later_call = same(
+        """
+        log = []
+        class C: a = 1
+        class D(C): a = 2
+        c = D()
+        def fn(x):
+            for action in (lambda: c.a, lambda: D.a, lambda: C.a, lambda: super(D, c).a):
+                try:
+                    action()
+                except AttributeError as error:
+                    log.append(str(error))
+            return x
+        """,
+        steps=(2, "del C.a", 2, "del D.a", 2, "C.a = property(lambda self: log.append('read'))", 1),
+    )
+
+
 class Restarts(ProgramCase):
     built_in_function_that_gave_up_leaves_nothing_to_the_next_attempt = same(
         """
