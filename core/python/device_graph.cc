@@ -152,6 +152,22 @@ PyMethodDef kMethods[] = {{"_device_id", DeviceId, METH_O,
 
 }  // namespace
 
+bool DeviceGraph::Gains(const Graph& graph) {
+  constexpr double kLeast = 10e6;  // less is done on the CPU before any GPU has answered
+  if (gain_ == Gain::kUnknown) {
+    work_ = WorkOf(graph);
+    gain_ = work_.products + work_.elements < kLeast ? Gain::kNever : Gain::kPerhaps;
+  }
+  if (gain_ == Gain::kNever) return false;
+  const Untraced untraced;
+  PyRef module = PyRef::Steal(PyImport_ImportModule("thirdbook._device_choice"));
+  PyRef answer = PyRef::Steal(
+      module ? PyObject_CallMethod(module.get(), "gains", "ddd", work_.products, work_.elements, work_.bytes)
+             : nullptr);
+  if (!answer || answer.get() == Py_False) gain_ = Gain::kNever;
+  return answer ? answer.get() == Py_True : Forget();
+}
+
 bool DeviceGraph::Run(const Graph& graph, const Tensor* const* inputs, size_t n,
                       std::vector<Tensor>* outputs) {
   const Untraced untraced;

@@ -11,17 +11,24 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/work.h"
 #include "python/py_ref.h"
 
 namespace thirdbook {
 
 class DeviceGraph {
  public:
+  // Whether a graph whose inputs are in memory is worth the way there and back: the cost model's word
+  // (_device_choice.py), for this program and moment.
+  bool Gains(const Graph& graph);
+
   // False: it has not run.
   bool Run(const Graph& graph, const Tensor* const* inputs, size_t n, std::vector<Tensor>* outputs);
 
  private:
   PyRef program_;
+  enum class Gain : uint8_t { kUnknown, kNever, kPerhaps } gain_ = Gain::kUnknown;
+  GraphWork work_;
 };
 
 // Whether an input is on the device, or belongs there.

@@ -1,6 +1,7 @@
 // See graph_object.h.
 #include "python/graph_object.h"
 
+#include <algorithm>
 #include <new>
 #include <unordered_map>
 
@@ -105,6 +106,10 @@ Result<Fitted*> FitTo(GraphObject* g, const Tensor* const* inputs, size_t n) {
   return &made;
 }
 
+bool AllToHost(const std::vector<Tensor>& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.ToHost().ok(); });
+}
+
 Status RunGraph(GraphObject* g, const Tensor* const* inputs, size_t n, std::vector<Tensor>* outputs) {
   const Graph* graph = g->graph;
   Executable* executable = g->executable;
@@ -115,9 +120,13 @@ Status RunGraph(GraphObject* g, const Tensor* const* inputs, size_t n, std::vect
     graph = &fitted->graph;
     device = g->device != nullptr ? &fitted->device : nullptr;
   }
-  if (device != nullptr && (g->device_first || AnyOnDevice(inputs, n))) {
-    if (device->Run(*graph, inputs, n, outputs)) return Status::Ok();
-    ++Counters().fallbacks;
+  if (device != nullptr) {
+    const bool there = g->device_first || AnyOnDevice(inputs, n);
+    if (there || device->Gains(*graph)) {
+      // What was in memory is read at once: whoever looks at it later may be unable to wait.
+      if (device->Run(*graph, inputs, n, outputs) && (there || AllToHost(*outputs))) return Status::Ok();
+      ++Counters().fallbacks;
+    }
   }
   FaultScope faults;
   if (fitted != nullptr) {

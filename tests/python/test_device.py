@@ -5,7 +5,7 @@ import unittest
 
 import thirdbook
 from harness import EAGER_ONLY
-from thirdbook import _gpu
+from thirdbook import _device_choice, _gpu
 
 
 class Belonging(unittest.TestCase):
@@ -40,6 +40,20 @@ class Belonging(unittest.TestCase):
     def test_strides_go_along(self):
         x = thirdbook.arange(6.0).reshape(2, 3).t()
         self.assertEqual((x.to("webgpu").stride(), x.to("webgpu").tolist()), (x.stride(), x.tolist()))
+
+
+class Choice(unittest.TestCase):
+    COSTS = _device_choice.Costs(cpu_product=1e-10, cpu_element=1e-9, gpu_start=1e-3, gpu_byte=1e-10, gpu_product=1e-12, gpu_element=1e-11)
+
+    def test_large_work_with_few_bytes_gains_and_small_work_does_not(self):
+        faster = _device_choice.faster
+        self.assertTrue(faster(self.COSTS, 1024**3, 0, 3 * 4 * 1024**2))
+        self.assertFalse(faster(self.COSTS, 64**3, 0, 3 * 4 * 64**2))
+        self.assertFalse(faster(self.COSTS, 0, 1e6, 8e6))
+        self.assertTrue(faster(self.COSTS, 0, 50e6, 8e6))
+
+    def test_nothing_gains_where_there_is_no_gpu(self):
+        self.assertFalse(_device_choice.faster(_device_choice.NEVER, 1e12, 1e12, 0))
 
 
 class Compiled(unittest.TestCase):

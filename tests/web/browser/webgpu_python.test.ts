@@ -123,6 +123,40 @@ print(torch.allclose(got.cpu(), want, atol=1e-5), next(model.parameters()).devic
     expect(text).toBe("60 2 webgpu\nTrue webgpu\n");
   });
 
+  test("auto measures both sides once, takes the faster one, and leaves what was in memory there", async () => {
+    const text = await run(`
+from thirdbook import _device_choice as choice
+f = tb.compile(lambda a: (a @ a).relu())
+x = torch.linspace(-1, 1, 512 * 512).reshape(512, 512)
+want = torch.relu(x @ x)
+f(x)
+measured = choice.costs
+print(all(cost >= 0 for cost in measured), 0 < measured.gpu_start < 60, measured.cpu_product > 0)
+print(choice.faster(measured, 512**3, 512**2, 8 * 512**2))  # this adapter is software, whatever it says
+dispatches = _gpu.counters()["dispatches"]
+f(x)
+print(_gpu.counters()["dispatches"] - dispatches, choice.costs is measured)
+
+choice.costs = choice.Costs(1, 1, 0, 0, 0, 0)  # as if the GPU cost nothing
+g = tb.compile(lambda a: (a @ a).relu() + 0)
+y = g(x)
+print(_gpu.counters()["dispatches"] - dispatches, _gpu._core._device_id(y), y.device, torch.allclose(y, want, atol=1e-3))
+small = torch.ones(8)
+dispatches = _gpu.counters()["dispatches"]
+tb.compile(lambda a: a + 1)(small)
+print(_gpu.counters()["dispatches"] - dispatches, tb.report()["counters"]["fallbacks"])
+
+import asyncio
+async def other():
+    await asyncio.sleep(0)
+task = asyncio.ensure_future(other())
+g(x)
+print(_gpu.counters()["dispatches"] - dispatches, task.done())
+choice.costs = None
+`);
+    expect(text).toBe("True True True\nFalse\n0 True\n1 -1 cpu True\n0 0\n0 False\n");
+  });
+
   test("where Python cannot wait: one clear error, and cpu_async()", async () => {
     const text = await run(
       `

@@ -75,6 +75,11 @@ def _fault(error) -> None:
         logger.warning("WebGPU: the CPU runs it instead: %s", text)
 
 
+def is_software() -> bool:
+    """Whether the adapter is a program on the CPU. Raises where there is none."""
+    return bool(_connected().software)
+
+
 def last_fault() -> str | None:
     """Why the last graph that wanted the GPU ran on the CPU."""
     return _last_fault

@@ -30,16 +30,20 @@ export class GpuBridge {
   readonly #counters: GpuCounters = { dispatches: 0, submits: 0, bytesWritten: 0, bytesRead: 0 };
   #next = 1;
 
-  private constructor(module: RuntimeModule, entry: GpuEntry | undefined) {
+  /** Whether the adapter is a program on the CPU. */
+  readonly software: boolean;
+
+  private constructor(module: RuntimeModule, entry: GpuEntry | undefined, software: boolean) {
     this.#module = module;
     this.#entry = entry;
+    this.software = software;
   }
 
   /** Errors: GpuFault "no-adapter" where there is no WebGPU. */
   static async connect(entry?: GpuEntry): Promise<GpuBridge> {
-    await sharedDevice(entry);
+    const { limits } = await sharedDevice(entry);
     const { default: createRuntime } = await import("../thirdbook_runtime.mjs");
-    return new GpuBridge(await createRuntime(), entry);
+    return new GpuBridge(await createRuntime(), entry, limits.software);
   }
 
   /** JSON of what was done so far, and how many tensors are here. */
