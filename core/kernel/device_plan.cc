@@ -246,8 +246,8 @@ class Writer {
       for (size_t i = 0; i < shape.a_batch.size(); ++i)
         offsets_.push_back(shape.a_batch[i]), offsets_.push_back(shape.b_batch[i]);
     }
-    const int64_t rows = (shape.m + kWgslTile - 1) / kWgslTile,
-                  columns = (shape.n + kWgslTile - 1) / kWgslTile;
+    const int64_t tile = WgslProductTile(form), rows = (shape.m + tile - 1) / tile,
+                  columns = (shape.n + tile - 1) / tile;
     if (rows > limits_.groups || columns > limits_.groups)
       return MemoryError("a product of the graph has more tiles than the adapter has workgroups");
     AddDispatch(dispatched, k, EmitWgslProduct(form, k, bindings),

@@ -9,6 +9,8 @@ namespace thirdbook {
 namespace {
 
 using Kind = WgslCell::Kind;
+constexpr int kBlock = 64;
+constexpr size_t kShortBody = 12;  // instructions of a body that is written out often
 
 class Emitter {
  public:
@@ -87,14 +89,43 @@ class Emitter {
     if (grouped()) body_.Close();
   }
 
+  // The elements of a row in blocks of kBlock of each invocation: a float sum starts anew with each block, so
+  // that its error does not grow with the length. Whole rounds of a block are written out.
   void ElementStage(const Stage& stage) {
+    const std::string count = body_.Cell({Kind::kCount});
+    const int step = grouped() ? kWgslGroup : 1;
+    const auto in_elements = [&](int n) { return std::to_string(n * step) + "u"; };
     for (int f : stage.folds) {
       body_.Line("var a" + std::to_string(f) + " = " + Start(FoldAt(f)) + ";");
       if (InBlocks(FoldAt(f))) body_.Line("var t" + std::to_string(f) + " = 0.0f;");
     }
-    body_.Open(grouped() ? "for (var e = lane; e < " + body_.Cell({Kind::kCount}) +
-                               "; e += " + std::to_string(kWgslGroup) + "u) {"
-                         : "for (var e = 0u; e < " + body_.Cell({Kind::kCount}) + "; e++) {");
+    body_.Open("for (var block = " + std::string(grouped() ? "lane" : "0u") + "; block < " + count +
+               "; block += " + in_elements(kBlock) + ") {");
+    body_.Line("let end = min(block + " + in_elements(kBlock) + ", " + count + ");");
+    body_.Line("var at = block;");
+    const int written_out = stage.body.size() <= kShortBody ? 8 : 2;
+    body_.Open("for (; at + " + in_elements(written_out - 1) + " < end; at += " + in_elements(written_out) +
+               ") {");
+    for (int i = 0; i < written_out; ++i) OneElement(stage, "at + " + in_elements(i));
+    body_.Close();
+    body_.Open("for (; at < end; at += " + in_elements(1) + ") {");
+    OneElement(stage, "at");
+    body_.Close();
+    for (int f : stage.folds) {
+      if (!InBlocks(FoldAt(f))) continue;
+      const std::string n = std::to_string(f);
+      body_.Line("t" + n + " += a" + n + ";");
+      body_.Line("a" + n + " = 0.0f;");
+    }
+    body_.Close();
+    for (size_t b = 0; b < k_.buffers.size(); ++b)
+      body_.SetOffset(static_cast<int>(b), "r" + std::to_string(b));
+    for (int f : stage.folds) FinishFold(f);
+  }
+
+  void OneElement(const Stage& stage, const std::string& number) {
+    body_.Open("{");
+    body_.Line("let e = " + number + ";");
     body_.Indices(k_.outer, k_.dims(), "e");
     defined_.clear();
     placed_.clear();
@@ -105,11 +136,11 @@ class Emitter {
       PlaceBuffer(static_cast<size_t>(store.buffer));
       body_.StoreValue(store);
     }
-    for (int f : stage.folds) Accumulate(f);
+    for (int f : stage.folds) {
+      const std::string a = "a" + std::to_string(f);
+      body_.Line(a + " = " + Combine(FoldAt(f), a, WgslBody::Name(FoldAt(f).value)) + ";");
+    }
     body_.Close();
-    for (size_t b = 0; b < k_.buffers.size(); ++b)
-      body_.SetOffset(static_cast<int>(b), "r" + std::to_string(b));
-    for (int f : stage.folds) FinishFold(f);
   }
 
   // Defines an element value in the loop at hand, with what it is computed from: a value of an earlier stage
@@ -138,7 +169,6 @@ class Emitter {
   }
 
   const Fold& FoldAt(int f) const { return k_.folds[static_cast<size_t>(f)]; }
-  // Long float sums are cut into blocks, so that the error does not grow with the length.
   static bool InBlocks(const Fold& fold) {
     return fold.kind == FoldKind::kSum && fold.type == LaneType::kF32;
   }
@@ -181,22 +211,10 @@ class Emitter {
     TB_CHECK(false);
   }
 
-  void Accumulate(int f) {
-    const std::string a = "a" + std::to_string(f), t = "t" + std::to_string(f);
-    body_.Line(a + " = " + Combine(FoldAt(f), a, WgslBody::Name(FoldAt(f).value)) + ";");
-    if (!InBlocks(FoldAt(f))) return;
-    const int step = grouped() ? kWgslGroup : 1, block = 64 * step;  // 64 additions of each invocation
-    const std::string mask = std::to_string(block - step) + "u";
-    body_.Open("if ((e & " + mask + ") == " + mask + ") {");
-    body_.Line(t + " += " + a + ";");
-    body_.Line(a + " = 0.0f;");
-    body_.Close();
-  }
-
   // The fold's result, the same in every invocation of the row.
   void FinishFold(int f) {
     const Fold& fold = FoldAt(f);
-    const std::string n = std::to_string(f), own = InBlocks(fold) ? "t" + n + " + a" + n : "a" + n;
+    const std::string n = std::to_string(f), own = (InBlocks(fold) ? "t" : "a") + n;
     if (!grouped()) {
       body_.Line("let f" + n + " = " + own + ";");
       return;

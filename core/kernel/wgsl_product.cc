@@ -1,5 +1,7 @@
 #include "kernel/wgsl_product.h"
 
+#include <functional>
+
 #include "kernel/wgsl_emit.h"
 
 namespace thirdbook {
@@ -27,6 +29,12 @@ constexpr const char* kImageElement = R"(fn b_element(base: u32, row: u32, colum
 }
 )";
 
+constexpr const char* kPixel = R"(fn pixel(plane: u32, y: u32, x: u32) -> f32 {
+  let inside = y < height && x < width;
+  return select(0.0, B[plane + select(0u, y * width + x, inside)], inside);
+}
+)";
+
 void Replace(std::string* text, const std::string& word, const std::string& with) {
   const auto is_name = [](char c) {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -39,28 +47,45 @@ void Replace(std::string* text, const std::string& word, const std::string& with
   }
 }
 
-constexpr const char* kHead = R"(@compute @workgroup_size(64)
+// The sums of a square of `edge` elements are stored.
+std::string Stores(int edge) {
+  const std::string e = std::to_string(edge) + "u";
+  return "for (var j = 0u; j < " + std::to_string(edge * edge) +
+         "u; j++) {\n"
+         "let row = row0 + j / " +
+         e + ";\nlet column = column0 + j % " + e +
+         ";\nif (row < m && column < n) { finish((batch * m + row) * n + column, sums[j / 4u][j % 4u]); "
+         "}\n}\n";
+}
+
+// `edge`: of the square of elements that an invocation computes, from row0 and column0 on.
+std::string Head(int edge) {
+  const std::string e = std::to_string(edge) + "u";
+  return R"(@compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32) {
-  let row0 = group.y * 32u;
-  let column0 = group.x * 32u;
-  let ty = lane / 8u;
-  let tx = lane % 8u;
-  for (var batch = group.z; batch < batches; batch += groups.z) {
-    let a_start = a_base A_OFFSET;
-    let b_start = b_base B_OFFSET;
+let ty = lane / 8u;
+let tx = lane % 8u;
+let row0 = (group.y * 8u + ty) * )" +
+         e + ";\nlet column0 = (group.x * 8u + tx) * " + e + R"(;
+for (var batch = group.z; batch < batches; batch += groups.z) {
+let a_start = a_base A_OFFSET;
+let b_start = b_base B_OFFSET;
+)";
+}
+
+constexpr const char* kTiled = R"(    let row_tile = group.y * 32u;
+    let column_tile = group.x * 32u;
     var s0 = vec4<f32>();
     var s1 = vec4<f32>();
     var s2 = vec4<f32>();
     var s3 = vec4<f32>();
-)";
-
-constexpr const char* kTiled = R"(    for (var k0 = 0u; k0 < k; k0 += 16u) {
+    for (var k0 = 0u; k0 < k; k0 += 16u) {
       for (var j = lane; j < 128u; j += 64u) {
         let a_k = k0 + j % 16u;
-        let row = row0 + j / 16u * 4u;
+        let row = row_tile + j / 16u * 4u;
         let b_k = k0 + j / 8u;
-        let column = column0 + j % 8u * 4u;
+        let column = column_tile + j % 8u * 4u;
         var a = vec4<f32>();
         var b = vec4<f32>();
         if (a_k < k) {
@@ -90,32 +115,75 @@ constexpr const char* kTiled = R"(    for (var k0 = 0u; k0 < k; k0 += 16u) {
       }
       workgroupBarrier();
     }
+    var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
 )";
+
+// What one invocation computes where nothing is shared: kDirect rows and columns, each element of A and B
+// loaded once for as many products.
+constexpr int kDirect = 8;
+
+std::string Times(int count, const std::function<std::string(const std::string&)>& text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text(std::to_string(i));
+  return all;
+}
+
+// The statements of one step of k, of which `element(c)` is the element of B in column c.
+std::string DirectStep(const std::function<std::string(int)>& element) {
+  std::string text;
+  for (int v = 0; v < kDirect / 4; ++v) {
+    text += "let v" + std::to_string(v) + " = vec4<f32>(";
+    for (int c = 0; c < 4; ++c) text += (c ? ", " : "") + element(4 * v + c);
+    text += ");\n";
+  }
+  return text + Times(kDirect, [](const std::string& i) {
+           std::string row = "let e" + i + " = A[a" + i + "];\na" + i + " += a_column;\n";
+           for (int v = 0; v < kDirect / 4; ++v) {
+             const std::string vector = std::to_string(v);
+             row += "s" + i + "_" + vector + " += e" + i + " * v" + vector + ";\n";
+           }
+           return row;
+         });
+}
 
 // Rows and columns beyond the end are read again from the last one, and not stored.
-constexpr const char* kDirect = R"(    let row = vec4<u32>(0u, 1u, 2u, 3u) + row0 + ty * 4u;
-    let column = min(vec4<u32>(0u, 1u, 2u, 3u) + column0 + tx * 4u, vec4<u32>(n - 1u));
-    let at = a_start + min(row, vec4<u32>(m - 1u)) * a_row;
-    for (var i = 0u; i < k; i++) {
-      let step = i * a_column;
-      let b = vec4<f32>(b_element(b_start, i, column.x), b_element(b_start, i, column.y),
-                        b_element(b_start, i, column.z), b_element(b_start, i, column.w));
-      s0 += A[at.x + step] * b;
-      s1 += A[at.y + step] * b;
-      s2 += A[at.z + step] * b;
-      s3 += A[at.w + step] * b;
-    }
-)";
-
-constexpr const char* kTail = R"(    var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
-    for (var j = 0u; j < 16u; j++) {
-      let row = row0 + ty * 4u + j / 4u;
-      let column = column0 + tx * 4u + j % 4u;
-      if (row < m && column < n) { finish((batch * m + row) * n + column, sums[j / 4u][j % 4u]); }
-    }
+std::string Direct(bool convolution) {
+  std::string text = "if (row0 < m && column0 < n) {\n";
+  text += Times(kDirect, [](const std::string& i) {
+    return "var a" + i + " = a_start + min(row0 + " + i + "u, m - 1u) * a_row;\n" +
+           Times(kDirect / 4,
+                 [&](const std::string& v) { return "var s" + i + "_" + v + " = vec4<f32>();\n"; });
+  });
+  const auto column = [](const std::string& c) { return "min(column0 + " + c + "u, n - 1u)"; };
+  if (convolution) {
+    text += Times(kDirect, [&](const std::string& c) {
+      return "let y" + c + " = " + column(c) + " / out_w * stride_h - padding_h;\nlet x" + c + " = " +
+             column(c) + " % out_w * stride_w - padding_w;\n";
+    });
+    text +=
+        "for (var channel = 0u; channel < k / (window_h * window_w); channel++) {\n"
+        "let plane = b_start + channel * height * width;\n"
+        "for (var dy = 0u; dy < window_h * dilation_h; dy += dilation_h) {\n"
+        "for (var dx = 0u; dx < window_w * dilation_w; dx += dilation_w) {\n";
+    text += DirectStep([](int c) {
+      const std::string n = std::to_string(c);
+      return "pixel(plane, y" + n + " + dy, x" + n + " + dx)";
+    });
+    text += "}\n}\n}\n";
+  } else {
+    text += Times(kDirect, [&](const std::string& c) {
+      return "var b" + c + " = b_start + " + column(c) + " * b_column;\n";
+    });
+    text += "for (var i = 0u; i < k; i++) {\n";
+    text += DirectStep([](int c) { return "B[b" + std::to_string(c) + "]"; });
+    text += Times(kDirect, [](const std::string& c) { return "b" + c + " += b_row;\n"; }) + "}\n";
   }
+  text += "var sums = array<vec4<f32>, " + std::to_string(kDirect * kDirect / 4) + ">(";
+  for (int i = 0; i < kDirect * kDirect / 4; ++i) {
+    text += (i ? ", s" : "s") + std::to_string(4 * i / kDirect) + "_" + std::to_string(i % (kDirect / 4));
+  }
+  return text + ");\n" + Stores(kDirect) + "}\n";
 }
-)";
 
 }  // namespace
 
@@ -143,8 +211,12 @@ WgslShader EmitWgslProduct(const WgslProductForm& form, const LoopKernel& epilog
   EmitElement(epilogue, "e", &body);
   body.Close();
   const std::string offsets = "g" + std::to_string(form.offsets);
-  std::string text = std::string(form.convolution ? kImageElement : kMatrixElement) + kHead +
-                     (form.direct ? kDirect : kTiled) + kTail;
+  std::string text;
+  if (form.direct)
+    text = std::string(form.convolution ? kPixel : "") + Head(kDirect) + Direct(form.convolution) + "}\n}\n";
+  else
+    text = std::string(form.convolution ? kImageElement : kMatrixElement) + Head(4) + kTiled + Stores(4) +
+           "}\n}\n";
   Replace(&text, "A_OFFSET", form.batched ? "+ u32(" + offsets + "[batch * 2u])" : "");
   Replace(&text, "B_OFFSET", form.batched ? "+ u32(" + offsets + "[batch * 2u + 1u])" : "");
   Replace(&text, "A", "g" + std::to_string(form.a));
@@ -158,6 +230,8 @@ WgslShader EmitWgslProduct(const WgslProductForm& form, const LoopKernel& epilog
                                  : "var<workgroup> a_tile: array<vec4<f32>, 128>;\n"
                                    "var<workgroup> b_tile: array<vec4<f32>, 128>;\n");
 }
+
+int WgslProductTile(const WgslProductForm& form) { return 8 * (form.direct ? kDirect : 4); }
 
 std::vector<int64_t> WgslProductShape(const ProductShape& s, int64_t a_base, int64_t b_base) {
   const ConvolutionShape& c = s.image;

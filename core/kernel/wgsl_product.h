@@ -6,15 +6,14 @@
 // in the order of k.
 //
 // A workgroup of 64 computes a tile of 32 x 32, an invocation 4 x 4 of it; 16 rows of B and columns of A at a
-// time lie in workgroup memory, or (direct) each invocation reads its own.
+// time lie in workgroup memory. Or (direct) each invocation reads what it needs for 8 x 8: nothing is waited
+// for, and a load serves eight products.
 #pragma once
 
 #include "kernel/product.h"
 #include "kernel/wgsl_body.h"
 
 namespace thirdbook {
-
-inline constexpr int kWgslTile = 32;
 
 struct WgslProductForm {
   bool convolution = false;
@@ -26,6 +25,8 @@ struct WgslProductForm {
 
 WgslShader EmitWgslProduct(const WgslProductForm& form, const LoopKernel& epilogue,
                            const std::vector<int>& bindings);
+// Rows and columns of what a workgroup computes.
+int WgslProductTile(const WgslProductForm& form);
 // The epilogue of a product that has none: buffer 0 is the product, buffer 1 what is written.
 LoopKernel PlainEpilogue();
 
