@@ -1,6 +1,7 @@
 #include "kernel/device_plan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "kernel/wgsl_emit.h"
 #include "kernel/wgsl_product.h"
@@ -58,6 +59,7 @@ class Writer {
   // The JSON; too_many_buffers: a kernel binds more than the adapter takes.
   Result<std::string> Run(bool* too_many_buffers) {
     *too_many_buffers = false;
+    FindNumbers();
     elements_.reserve(plan_.slots.size());
     for (const Slot& slot : plan_.slots) elements_.push_back(Elements(slot));
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
@@ -84,7 +86,7 @@ class Writer {
       const DType dtype = plan_.slots[s].meta.dtype;
       if (elements_[s] * (ItemSize(dtype) == 8 ? 8 : 4) > limits_.buffer_bytes)
         return MemoryError("a tensor of the graph is larger than the adapter's largest buffer");
-      slots += (s > 0 ? ",\n" : "") + SlotText(plan_.slots[s], elements_[s]);
+      slots += (s > 0 ? ",\n" : "") + SlotText(static_cast<int>(s), elements_[s]);
     }
     std::string shaders;
     for (const std::string& code : shaders_)
@@ -103,13 +105,39 @@ class Writer {
       default: return slot.meta.numel();
     }
   }
-  std::string SlotText(const Slot& slot, int64_t elements) const {
+  // Python floats that only shaders read: they are handed over as the float32 that a shader makes of them,
+  // once instead of for every element.
+  void FindNumbers() {
+    for (size_t s = 0; s < plan_.slots.size(); ++s) {
+      const Slot& slot = plan_.slots[s];
+      if (slot.kind == Slot::Kind::kInput && slot.meta.weak && slot.meta.dtype == DType::kFloat64)
+        numbers_.insert(static_cast<int>(s));
+    }
+    for (const Step& step : plan_.steps) {
+      for (const Place& place : step.places) numbers_.erase(place.slot);
+    }
+    for (const Place& place : plan_.outputs) numbers_.erase(place.slot);
+  }
+  // The step's loops, as the device has their buffers.
+  LoopKernel OnDevice(const Step& step) const {
+    LoopKernel k = step.kernel->loops;
+    for (const Pointer& p : step.pointers) {
+      if (numbers_.count(p.slot)) k.buffers[static_cast<size_t>(p.cell)].dtype = DType::kFloat32;
+    }
+    return k;
+  }
+
+  std::string SlotText(int number, int64_t elements) const {
+    const Slot& slot = plan_.slots[static_cast<size_t>(number)];
+    const bool rounded = numbers_.count(number) != 0;
+    const DType dtype = rounded ? DType::kFloat32 : slot.meta.dtype;
     const char* kind = "temporary";
     if (slot.kind == Slot::Kind::kInput) kind = "input";
     if (slot.kind == Slot::Kind::kConstant) kind = "constant";
     std::string text = std::string("{\"kind\":\"") + kind + "\"";
     if (slot.kind == Slot::Kind::kInput) text += ",\"index\":" + std::to_string(slot.index);
-    return text + ",\"dtype\":" + Quoted(std::string(DTypeName(slot.meta.dtype))) +
+    if (rounded) text += ",\"rounded\":true";
+    return text + ",\"dtype\":" + Quoted(std::string(DTypeName(dtype))) +
            ",\"elements\":" + std::to_string(elements) + ",\"first\":" + std::to_string(slot.first) +
            ",\"last\":" + std::to_string(slot.last) + "}";
   }
@@ -201,7 +229,7 @@ class Writer {
   }
 
   void AddKernel(const Step& step) {
-    const LoopKernel& k = step.kernel->loops;
+    const LoopKernel k = OnDevice(step);
     bound_.clear(), offsets_.clear();
     const std::vector<int> bindings = Bindings(step, -1);
     const int64_t rows = Product(step, 0, k.outer), count = Product(step, k.outer, k.dims());
@@ -223,8 +251,7 @@ class Writer {
 
   Status AddProduct(const Step& step) {
     const ProductShape& shape = step.product;
-    const LoopKernel plain = PlainEpilogue();
-    const LoopKernel& k = step.kernel ? step.kernel->loops : plain;
+    const LoopKernel plain = PlainEpilogue(), k = step.kernel ? OnDevice(step) : plain;
     if (!WgslCanEmit(k)) return NotImplementedError("the epilogue of a product has no shader");
     bound_.clear(), offsets_.clear();
     WgslProductForm form;
@@ -260,6 +287,7 @@ class Writer {
   const Plan& plan_;
   const std::vector<int64_t>& storage_elements_;
   const DeviceLimits& limits_;
+  std::set<int> numbers_;          // slots that FindNumbers found
   std::vector<int64_t> elements_;  // by slot
   std::vector<std::string> shaders_;
   std::string steps_;

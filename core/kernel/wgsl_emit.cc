@@ -10,7 +10,8 @@ namespace {
 
 using Kind = WgslCell::Kind;
 constexpr int kBlock = 64;
-constexpr size_t kShortBody = 12;  // instructions of a body that is written out often
+constexpr size_t kShortBody = 12;  // instructions of a body that is written out kRound times
+constexpr int kRound = 8;
 
 class Emitter {
  public:
@@ -90,7 +91,7 @@ class Emitter {
   }
 
   // The elements of a row in blocks of kBlock of each invocation: a float sum starts anew with each block, so
-  // that its error does not grow with the length. Whole rounds of a block are written out.
+  // that its error does not grow with the length. Whole rounds of a short body are written out.
   void ElementStage(const Stage& stage) {
     const std::string count = body_.Cell({Kind::kCount});
     const int step = grouped() ? kWgslGroup : 1;
@@ -103,11 +104,11 @@ class Emitter {
                "; block += " + in_elements(kBlock) + ") {");
     body_.Line("let end = min(block + " + in_elements(kBlock) + ", " + count + ");");
     body_.Line("var at = block;");
-    const int written_out = stage.body.size() <= kShortBody ? 8 : 2;
-    body_.Open("for (; at + " + in_elements(written_out - 1) + " < end; at += " + in_elements(written_out) +
-               ") {");
-    for (int i = 0; i < written_out; ++i) OneElement(stage, "at + " + in_elements(i));
-    body_.Close();
+    if (stage.body.size() <= kShortBody) {
+      body_.Open("for (; at + " + in_elements(kRound - 1) + " < end; at += " + in_elements(kRound) + ") {");
+      for (int i = 0; i < kRound; ++i) OneElement(stage, "at + " + in_elements(i));
+      body_.Close();
+    }
     body_.Open("for (; at < end; at += " + in_elements(1) + ") {");
     OneElement(stage, "at");
     body_.Close();

@@ -29,9 +29,10 @@ constexpr const char* kImageElement = R"(fn b_element(base: u32, row: u32, colum
 }
 )";
 
-constexpr const char* kPixel = R"(fn pixel(plane: u32, y: u32, x: u32) -> f32 {
-  let inside = y < height && x < width;
-  return select(0.0, B[plane + select(0u, y * width + x, inside)], inside);
+// `line` is where row y of the image starts, `inside` whether the image has it.
+constexpr const char* kPixel = R"(fn pixel(inside: bool, line: u32, x: u32) -> f32 {
+  let there = inside && x < width;
+  return select(0.0, B[select(0u, line + x, there)], there);
 }
 )";
 
@@ -163,11 +164,15 @@ std::string Direct(bool convolution) {
     text +=
         "for (var channel = 0u; channel < k / (window_h * window_w); channel++) {\n"
         "let plane = b_start + channel * height * width;\n"
-        "for (var dy = 0u; dy < window_h * dilation_h; dy += dilation_h) {\n"
-        "for (var dx = 0u; dx < window_w * dilation_w; dx += dilation_w) {\n";
+        "for (var dy = 0u; dy < window_h * dilation_h; dy += dilation_h) {\n";
+    text += Times(kDirect, [](const std::string& c) {
+      return "let line" + c + " = plane + (y" + c + " + dy) * width;\nlet in" + c + " = y" + c +
+             " + dy < height;\n";
+    });
+    text += "for (var dx = 0u; dx < window_w * dilation_w; dx += dilation_w) {\n";
     text += DirectStep([](int c) {
       const std::string n = std::to_string(c);
-      return "pixel(plane, y" + n + " + dy, x" + n + " + dx)";
+      return "pixel(in" + n + ", line" + n + ", x" + n + " + dx)";
     });
     text += "}\n}\n}\n";
   } else {

@@ -20,6 +20,12 @@ export function toDevice(dtype: DType, bytes: Uint8Array): Uint8Array {
   return isNarrow(dtype) ? new Uint8Array(Uint32Array.from(bytes).buffer) : bytes;
 }
 
+/** The float32 nearest to a float64. */
+export function roundedFloat(bytes: Uint8Array): Uint8Array {
+  const value = new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0, true);
+  return new Uint8Array(Float32Array.of(value).buffer);
+}
+
 export function fromDevice(dtype: DType, bytes: ArrayBuffer): Uint8Array {
   return isNarrow(dtype) ? Uint8Array.from(new Uint32Array(bytes)) : new Uint8Array(bytes);
 }

@@ -6,7 +6,7 @@
 
 import { kMapForReading, kUsage } from "./buffers.js";
 import type { GpuDevice } from "./device.js";
-import { deviceBytes, fromDevice, toDevice } from "./elements.js";
+import { deviceBytes, fromDevice, roundedFloat, toDevice } from "./elements.js";
 import { GpuFault } from "./fault.js";
 import type { Dispatch, Plan, PlanHost, Slot, Step } from "./plan.js";
 
@@ -184,7 +184,7 @@ class Run {
       if (slot.kind === "constant") this.#buffers.set(number, this.#constants.get(number) as GPUBuffer);
       if (slot.kind !== "input") return;
       const input = inputs[slot.index as number] as GpuInput;
-      if (input instanceof Uint8Array) this.#write(number, input);
+      if (input instanceof Uint8Array) this.#write(number, slot.rounded ? roundedFloat(input) : input);
       else this.#buffers.set(number, input);
     });
   }

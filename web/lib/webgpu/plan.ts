@@ -6,6 +6,8 @@ export interface Slot {
   kind: "input" | "constant" | "temporary";
   /** Of an input: its number. */
   index?: number;
+  /** Of an input: it is given as a float64, and here is the float32 nearest to it. */
+  rounded?: boolean;
   dtype: DType;
   elements: number;
   /** The steps that use it; -1: none. */
