@@ -11,8 +11,9 @@
 namespace thirdbook {
 namespace {
 
-constexpr int64_t kFewElements = 64;  // folds up to here are not worth a workgroup a row
-constexpr int64_t kManyRows = 4096;   // enough for an invocation a row
+constexpr int64_t kFewElements = 64;       // folds up to here are not worth a workgroup a row
+constexpr int64_t kManyRows = 4096;        // enough for an invocation a row
+constexpr int64_t kSoftwareElements = 16;  // of an invocation: an adapter in software starts one dearly
 
 std::string Quoted(const std::string& text) {
   std::string out = "\"";
@@ -242,7 +243,8 @@ class Writer {
     std::vector<int64_t> groups = {Count(rows, 1, limits_.groups), 1, 1};
     if (form == WgslForm::kRowThreads) groups[0] = Count(rows, kWgslGroup, limits_.groups);
     if (form == WgslForm::kElements) {
-      const int64_t all = Count(rows * count, kWgslGroup, limits_.groups * limits_.groups);
+      const int64_t each = limits_.software ? kSoftwareElements : 1;
+      const int64_t all = Count(rows * count, each * kWgslGroup, limits_.groups * limits_.groups);
       groups[1] = Count(all, limits_.groups, limits_.groups);
       groups[0] = Count(all, groups[1], limits_.groups);
     }

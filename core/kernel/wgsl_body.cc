@@ -230,7 +230,7 @@ std::string WgslBody::Expression(const Instr& instr) {
     case Prim::k_shl: return a + " << " + std::to_string(instr.imm) + "u";
     case Prim::k_shr: return a + " >> " + std::to_string(instr.imm) + "u";
     case Prim::k_select: return "select(" + arg(2) + ", " + b + ", " + a + ")";
-    case Prim::k_exp_negative: return call("tb_exp");
+    case Prim::k_exp_negative: return call("tb_exp_negative");
     case Prim::k_abs:
     case Prim::k_floor:
     case Prim::k_ceil:

@@ -49,8 +49,11 @@ class Emitter {
   // ---- No folds
 
   void Elements() {
-    body_.Line("let e = (group.y * groups.x + group.x) * " + std::to_string(kWgslGroup) + "u + lane;");
-    body_.Open("if (e < " + body_.Cell({Kind::kTotal}) + ") {");
+    const std::string group = std::to_string(kWgslGroup) + "u", total = body_.Cell({Kind::kTotal});
+    body_.Line("let each = (" + total + " - 1u) / (groups.x * groups.y * " + group + ") + 1u;");
+    body_.Line("let first = (group.y * groups.x + group.x) * each * " + group + " + lane;");
+    body_.Line("let end = min(first + each * " + group + ", " + total + ");");
+    body_.Open("for (var e = first; e < end; e += " + group + ") {");
     EmitElement(k_, "e", &body_);
     body_.Close();
   }

@@ -4,7 +4,9 @@
 // cells of its uniform. Invariant: the text depends on the structure only, so a new size compiles nothing;
 // reads and writes exactly what the cells describe.
 //
-//   elements     no folds: an invocation an element of the whole domain; workgroups lie in two dimensions
+//   elements     no folds: an invocation as many elements of the whole domain as the number of workgroups
+//   asks
+//                for; they lie in two dimensions
 //   row groups   folds: a workgroup takes a row, its invocations every 64th element; partial results meet in
 //   a tree in workgroup memory row threads  folds of few elements, or along dimensions that are not the
 //   contiguous ones: an invocation takes a row

@@ -24,17 +24,15 @@ constexpr Function kFunctions[] = {
 )"},
     {"tb_sqrt", "fn tb_sqrt(x: f32) -> f32 { return select(sqrt(x), tb_float(0x7fc00000u), x < 0.0); }\n"},
     {"tb_min", R"(fn tb_min(a: f32, b: f32) -> f32 {
-  if (tb_nan(a)) { return a; }
-  if (tb_nan(b)) { return b; }
-  if (a == b) { return bitcast<f32>(bitcast<u32>(a) | bitcast<u32>(b)); }
-  return select(a, b, b < a);
+  let least = select(a, b, b < a || tb_nan(b));
+  let other = select(least, bitcast<f32>(bitcast<u32>(a) | bitcast<u32>(b)), a == b);
+  return select(other, a, tb_nan(a));
 }
 )"},
     {"tb_max", R"(fn tb_max(a: f32, b: f32) -> f32 {
-  if (tb_nan(a)) { return a; }
-  if (tb_nan(b)) { return b; }
-  if (a == b) { return bitcast<f32>(bitcast<u32>(a) & bitcast<u32>(b)); }
-  return select(a, b, a < b);
+  let most = select(a, b, a < b || tb_nan(b));
+  let other = select(most, bitcast<f32>(bitcast<u32>(a) & bitcast<u32>(b)), a == b);
+  return select(other, a, tb_nan(a));
 }
 )"},
     {"tb_within", R"(fn tb_within(x: f32, low: f32, high: f32) -> f32 {
@@ -62,6 +60,14 @@ constexpr Function kFunctions[] = {
   let n = round(c * 1.44269504);
   let r = tb_mad(n, -1.42860682e-6, tb_mad(n, -0.693145751953125, c));
   return tb_scaled(tb_exp_near(r), n);
+}
+)"},
+    // For x <= 0: e^x below 2^-126.5 is 0.
+    {"tb_exp_negative", R"(fn tb_exp_negative(x: f32) -> f32 {
+  let c = select(x, -88.0, x < -88.0);
+  let n = round(c * 1.44269504);
+  let r = tb_mad(n, -1.42860682e-6, tb_mad(n, -0.693145751953125, c));
+  return tb_exp_near(r) * bitcast<f32>(u32(i32(n) + 127) << 23u);
 }
 )"},
     {"tb_exp2", R"(fn tb_exp2(x: f32) -> f32 {
@@ -161,10 +167,18 @@ constexpr Function kFunctions[] = {
     {"tb_sin", "fn tb_sin(x: f32) -> f32 { return select(tb_sin_turned(x, 0), x, x == 0.0); }\n"},
     {"tb_cos", "fn tb_cos(x: f32) -> f32 { return tb_sin_turned(x, 1); }\n"},
     {"tb_tan", "fn tb_tan(x: f32) -> f32 { return tb_sin(x) / tb_cos(x); }\n"},
+    // As tb_expm1 of 2 |x|, whose half is kept.
     {"tb_tanh", R"(fn tb_tanh(x: f32) -> f32 {
-  if (tb_nan(x)) { return x; }
-  let t = tb_expm1(2.0 * min(abs(x), 9.1));
-  return tb_signed(t / (t + 2.0), x);
+  let a = 2.0 * min(abs(x), 9.1);
+  let n = round(a * 1.44269504);
+  let r = tb_mad(n, -1.42860682e-6, tb_mad(n, -0.693145751953125, a));
+  var q = tb_mad(0.00138824852, r, 0.0083667133);
+  q = tb_mad(q, r, 0.0416672044);
+  q = tb_mad(q, r, 0.16666542);
+  q = tb_mad(q, r, 0.49999997);
+  let scale = bitcast<f32>((u32(n) + 126u) << 23u);
+  let half = tb_mad(scale, tb_mad(r * r, q, r), scale - 0.5);
+  return select(tb_signed(half / (half + 1.0), x), x, tb_nan(x));
 }
 )"},
     {"tb_sigmoid", R"(fn tb_sigmoid(x: f32) -> f32 {
