@@ -1,7 +1,7 @@
 // drop-dead: removes pure nodes that no output reaches; renumbers the rest.
 //
-// Inputs stay (the caller hands them over), random ops stay (their draws move the generator), and so does what
-// may raise.
+// Inputs stay (the caller hands them over), random ops stay (their draws move the generator), and so does
+// what may raise.
 #include "graph/passes.h"
 
 namespace thirdbook {

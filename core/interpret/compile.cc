@@ -353,7 +353,8 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       BreakReason why{.reason = emitter.why()};
       why.kind = step < 0 ? BreakKind::kCannotResume : BreakKind::kCannotRebuild;
       if (step < 0 && trace.reached_break()) {
-        why.reason += ": " + reason.reason;
+        why.reason =
+            reason.reason.starts_with(why.reason) ? reason.reason : why.reason + ": " + reason.reason;
         why.stack = reason.stack;
         why.functions = reason.functions;
       }

@@ -23,6 +23,14 @@ bool IsSuspended(PyObject* generator) {
   return state.get() == Py_True && PyGen_CheckExact(generator);
 }
 
+// Types whose exact instances are quiet whatever they hold.
+bool IsQuietType(PyTypeObject* type) {
+  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type || type == &PyBool_Type ||
+         type == Py_TYPE(Py_None) || type == &PyBytes_Type || type == TensorType || type == &PyType_Type ||
+         PyType_IsSubtype(type, &PyType_Type) != 0 || type == &PyModule_Type || type == &PyCode_Type ||
+         type == &PyRange_Type || type == &PyCFunction_Type || PyType_IsSubtype(type, &PyModule_Type) != 0;
+}
+
 struct Search {
   int left = kMaxVisited;
   int depth = 0;
@@ -34,6 +42,13 @@ int VisitObject(PyObject* o, void* state) {
   PyTypeObject* type = Py_TYPE(o);
   if (search->left-- <= 0 || search->depth >= kMaxDepth || IsQuietType(type)) return 0;
   if (PyGen_CheckExact(o)) return IsSuspended(o) ? 1 : 0;
+  if (PyFunction_Check(o)) {  // its globals outlive it
+    const auto* f = reinterpret_cast<PyFunctionObject*>(o);
+    for (PyObject* part : {f->func_closure, f->func_defaults, f->func_kwdefaults, f->func_dict}) {
+      if (part != nullptr && VisitObject(part, state) != 0) return 1;
+    }
+    return 0;
+  }
   if (type->tp_finalize != nullptr || type->tp_del != nullptr || IsWatched(o)) return 1;
   if (type->tp_traverse == nullptr || !PyObject_IS_GC(o)) return 0;
   search->depth++;
@@ -43,14 +58,6 @@ int VisitObject(PyObject* o, void* state) {
 }
 
 }  // namespace
-
-bool IsQuietType(PyTypeObject* type) {
-  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type || type == &PyBool_Type ||
-         type == Py_TYPE(Py_None) || type == &PyBytes_Type || type == TensorType || type == &PyType_Type ||
-         PyType_IsSubtype(type, &PyType_Type) != 0 || type == &PyFunction_Type || type == &PyModule_Type ||
-         type == &PyCode_Type || type == &PyRange_Type || type == &PyCFunction_Type ||
-         PyType_IsSubtype(type, &PyModule_Type) != 0;
-}
 
 bool DiesQuietly(PyObject* o) {
   Search search;

@@ -12,7 +12,4 @@ namespace thirdbook {
 // Looks at most at a thousand objects below `o`; what lies deeper counts as quiet.
 bool DiesQuietly(PyObject* o);
 
-// Types whose exact instances are quiet whatever they hold.
-bool IsQuietType(PyTypeObject* type);
-
 }  // namespace thirdbook

@@ -643,9 +643,40 @@ net = Net()
     ("grid = torch.ones(2, 4)", "row0 = flat[2:6]", "net.w = torch.arange(4.0)", "Net.forward = lambda self, v: v", "net.w.requires_grad", "flat = flat.clone()", "t = row0", "t = flat[4:]", "t = torch.ones(4, dtype=torch.float64)", "net.history = []"),
 )
 
+_DEATHS = Feature(
+    """
+import weakref
+class Loud:
+    def __init__(self, name, inner=None): self.name, self.inner = name, inner
+    def __del__(self): note("del " + self.name)
+class Held:
+    def __init__(self, v): self.v = v
+def hold(v):
+    kept = Loud("kept")
+    note("holding")
+    return v
+def pass_on(loud): return loud.name
+def steps(n):
+    try:
+        for i in range(n): yield i
+    finally:
+        note(("end of", n))
+shelf, held = [Loud("shelf")], Held(1)
+weakref.finalize(held, note, "finalized").atexit = False
+""",
+    (
+        "Loud(«word»)", "u = Loud(«word»)", "u = Loud('u')\nu = «int»", "u = Loud('u')\ndel u\nlog.append('deleted')", "shelf[:] = [Loud(«word»)]", "shelf.clear()", "shelf.append(Loud(«word»))\ndel shelf[:-2]", "log.append(hold(«int»))", "log.append(pass_on(Loud(«word»)))", "held.v = Loud(«word»)", "held.v = «int»",
+        "u = Loud('outer', Loud('inner'))\nu.inner = None\nlog.append(u.name)", "g = steps(3)\nlog.append(next(g))", "g = steps(«digit»)\nfor v in g: break\ng = None\nlog.append('dropped')", "for v in steps(3):\n    if v: break", "w = weakref.ref(held)\nlog.append(w() is held)", "u = Held(«int»)\nw = weakref.ref(u, lambda r: note('gone'))\ndel u\nlog.append(w() is None)", "held = Held(«int»)",
+        "try: raise Problem(Loud('argument'))\nexcept Problem: log.append('caught')\nlog.append('after')", "with Scope('w', True) as sc:\n    u = Loud('in with')\n    raise Problem(1)", "u = [Loud('a'), Loud('b')]\nu.pop(0)\nlog.append('popped')", "u = {1: Loud('value')}\nu[1] = 2\nlog.append(u)", "u = Loud('first')\nu = Loud('second')\nlog.append(u.name)", "def inner():\n    q = Loud('local')\n    return lambda: q.name\nlog.append(inner()())",
+    ),
+    {"int": ["hold(«int»)", "len(shelf)"], "str": ["pass_on(Loud(«word»))", "Loud(«word»).name"]},
+    ("shelf.clear()", "held = Held(3)", "shelf.append(Loud('changed'))", "del Loud.__del__", "held.v = Loud('in held')"),
+    ("held",),
+)
+
 FEATURES = {
     "descriptors": _DESCRIPTORS, "dynamic attributes": _DYNAMIC_ATTRIBUTES, "metaclasses": _METACLASSES, "data": _DATA, "functions": _FUNCTIONS,
-    "generators": _GENERATORS, "flow": _FLOW, "containers": _CONTAINERS, "lifetimes": _LIFETIMES, "views": _VIEWS,
+    "generators": _GENERATORS, "flow": _FLOW, "containers": _CONTAINERS, "lifetimes": _LIFETIMES, "views": _VIEWS, "deaths": _DEATHS,
 }
 
 

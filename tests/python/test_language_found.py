@@ -162,6 +162,26 @@ class Lifetimes(ProgramCase):
             return x
         """
     )
+    object_dies_with_the_closure_that_holds_it = same(
+        """
+        log = []
+        class Loud:
+            def __init__(self, name): self.name = name
+            def __del__(self): log.append("del " + self.name)
+        def make(name):
+            held = Loud(name)
+            def get(v=1): return held.name + str(v)
+            return get
+        def fn(x):
+            log.append(make("called")())
+            f = make("named")
+            found = f(v=2)
+            f = None
+            log.append(found)
+            log.append(max([1], key=make("key")))
+            return [make("in a list")() for _ in range(2)]
+        """
+    )
     suspended_generator_dies_in_time_though_a_traceback_keeps_an_earlier_part_of_the_function = same(
         """
         log = []
