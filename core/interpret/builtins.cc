@@ -1,214 +1,13 @@
-// Built-in functions and types that the tracer knows. See builtins.h.
+// Calls of built-in functions and types that the tracer knows. See builtins.h.
 //
 // In: the callable object and its arguments. Out: a variable; *handled says whether this file knows the
-// callable. Invariant: only callables of the tables below ever run during tracing, and those change nothing
+// callable. Invariant: only callables of builtin_table.cc ever run during tracing, and those change nothing
 // outside of shadows.
 #include "interpret/builtins.h"
-
-#include <unordered_map>
 
 #include "python/tensor_object.h"
 
 namespace thirdbook {
-
-namespace {
-
-struct NameList {
-  const char* module;
-  const char* names;  // blank-separated
-};
-
-const NameList kProtocolNames[] = {
-    {"builtins",
-     "all any sum min max sorted enumerate zip map filter reversed list tuple set frozenset dict divmod pow "
-     "abs round"},
-    {"itertools",
-     "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile "
-     "filterfalse groupby islice "
-     "pairwise permutations product repeat starmap takewhile tee zip_longest"},
-    {"_functools", "reduce cmp_to_key"},
-    {"_operator",
-     "lt le eq ne ge gt not_ truth is_ is_not abs add and_ floordiv index inv invert lshift mod mul matmul "
-     "neg or_ pos pow rshift sub "
-     "truediv xor concat contains countOf delitem getitem indexOf setitem iadd iand iconcat ifloordiv "
-     "ilshift imod imul imatmul ior "
-     "ipow irshift isub itruediv ixor"},
-    {"_collections", "deque OrderedDict defaultdict _count_elements"},
-    {"_bisect", "bisect_left bisect_right"},
-    {"math", "prod fsum sumprod dist hypot"},
-};
-
-const NameList kMutatingNames[] = {
-    {"_heapq", "heappush heappop heapify heapreplace heappushpop"},
-    {"_bisect", "insort_left insort_right"},
-    {"_collections", "_count_elements"},
-    {"_operator",
-     "setitem delitem iadd iand iconcat ifloordiv ilshift imod imul imatmul ior ipow irshift isub itruediv "
-     "ixor"},
-};
-
-const NameList kPureNames[] = {
-    {"builtins",
-     "chr ord bin hex oct ascii abs divmod pow round int float str bool bytes complex range len hash"},
-    {"math",
-     "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees erf erfc exp exp2 "
-     "expm1 fabs factorial floor fma fmod "
-     "frexp gamma gcd isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p log2 modf nextafter perm "
-     "pow radians "
-     "remainder sin sinh sqrt tan tanh trunc ulp isclose"},
-    {"_json", "encode_basestring encode_basestring_ascii"},
-    {"_struct", "pack unpack calcsize"},
-    {"_sre", "unicode_iscased unicode_tolower ascii_iscased ascii_tolower"},
-    {"unicodedata", "normalize category east_asian_width"},
-    {"binascii", "crc32 hexlify unhexlify"},
-    {"_string", "formatter_field_name_split"},
-};
-
-std::unordered_map<PyObject*, BuiltinClass>& Classes() {
-  static std::unordered_map<PyObject*, BuiltinClass> classes;
-  return classes;
-}
-
-void Fill(const NameList* lists, size_t count, BuiltinClass which) {
-  for (size_t i = 0; i < count; i++) {
-    PyRef module = PyRef::Steal(PyImport_ImportModule(lists[i].module));
-    if (!module) {
-      PyErr_Clear();
-      continue;
-    }
-    const char* p = lists[i].names;
-    while (*p != 0) {
-      const char* end = strchr(p, ' ');
-      std::string name = end != nullptr ? std::string(p, end) : std::string(p);
-      p = end != nullptr ? end + 1 : p + name.size();
-      if (name.empty()) continue;
-      PyObject* object = PyObject_GetAttrString(module.get(), name.c_str());
-      if (object == nullptr) {
-        PyErr_Clear();
-        continue;
-      }
-      Classes()[object] = which;  // kept for good
-    }
-  }
-}
-
-enum class Known : int {
-  kNone,
-  kIsInstance,
-  kIsSubclass,
-  kLen,
-  kGetAttr,
-  kSetAttr,
-  kDelAttr,
-  kHasAttr,
-  kIter,
-  kNext,
-  kRepr,
-  kFormat,
-  kPrint,
-  kWarn,
-  kCallable,
-  kHash,
-  kVars,
-  kGlobals,
-  kGraphBreak,
-  kIsCompiling,
-  kId,
-  kType,
-  kStr,
-  kBool,
-  kInt,
-  kFloat,
-  kSlice,
-  kSuper,
-  kObject,
-  kBytes,
-  kRange,
-  kAbs,
-  kIsGradEnabled,
-  kSetGradEnabled,
-  kTensor
-};
-
-std::unordered_map<PyObject*, Known>& KnownTable() {
-  static std::unordered_map<PyObject*, Known> table;
-  return table;
-}
-
-void Know(PyObject* module, const char* name, Known known) {
-  PyObject* o = PyObject_GetAttrString(module, name);
-  if (o == nullptr) {
-    PyErr_Clear();
-    return;
-  }
-  KnownTable()[o] = known;
-}
-
-}  // namespace
-
-bool InitBuiltinTables() {
-  if (!KnownTable().empty()) return true;
-  Fill(kPureNames, std::size(kPureNames), BuiltinClass::kPure);
-  Fill(kProtocolNames, std::size(kProtocolNames), BuiltinClass::kProtocol);
-  Fill(kMutatingNames, std::size(kMutatingNames), BuiltinClass::kMutatesFirst);
-  PyRef builtins = PyRef::Steal(PyImport_ImportModule("builtins"));
-  if (!builtins) return false;
-  const std::pair<const char*, Known> rows[] = {{"isinstance", Known::kIsInstance},
-                                                {"issubclass", Known::kIsSubclass},
-                                                {"len", Known::kLen},
-                                                {"getattr", Known::kGetAttr},
-                                                {"setattr", Known::kSetAttr},
-                                                {"delattr", Known::kDelAttr},
-                                                {"hasattr", Known::kHasAttr},
-                                                {"iter", Known::kIter},
-                                                {"next", Known::kNext},
-                                                {"repr", Known::kRepr},
-                                                {"format", Known::kFormat},
-                                                {"print", Known::kPrint},
-                                                {"callable", Known::kCallable},
-                                                {"hash", Known::kHash},
-                                                {"vars", Known::kVars},
-                                                {"globals", Known::kGlobals},
-                                                {"id", Known::kId},
-                                                {"type", Known::kType},
-                                                {"str", Known::kStr},
-                                                {"bool", Known::kBool},
-                                                {"int", Known::kInt},
-                                                {"float", Known::kFloat},
-                                                {"slice", Known::kSlice},
-                                                {"super", Known::kSuper},
-                                                {"object", Known::kObject},
-                                                {"bytes", Known::kBytes},
-                                                {"range", Known::kRange},
-                                                {"abs", Known::kAbs}};
-  for (const auto& [name, known] : rows) Know(builtins.get(), name, known);
-  PyRef core = PyRef::Steal(PyImport_ImportModule("thirdbook._core"));
-  if (core) {
-    Know(core.get(), "graph_break", Known::kGraphBreak);
-    Know(core.get(), "is_compiling", Known::kIsCompiling);
-    Know(core.get(), "is_grad_enabled", Known::kIsGradEnabled);
-    Know(core.get(), "_set_grad_enabled", Known::kSetGradEnabled);
-    Know(core.get(), "tensor", Known::kTensor);
-  }
-  PyRef warnings = PyRef::Steal(PyImport_ImportModule("warnings"));
-  if (warnings) Know(warnings.get(), "warn", Known::kWarn);
-  PyErr_Clear();
-  return true;
-}
-
-BuiltinClass ClassOf(PyObject* callable) {
-  auto it = Classes().find(callable);
-  return it != Classes().end() ? it->second : BuiltinClass::kUnknown;
-}
-
-bool ResultTypeIsFixed(PyObject* callable, PyTypeObject* result) {
-  if (result == &PyFloat_Type || result == &PyUnicode_Type || result == &PyBool_Type) {
-    return !(PyCFunction_Check(callable) &&
-             (strcmp(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, "pow") == 0 ||
-              strcmp(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, "abs") == 0));
-  }
-  return PyCFunction_Check(callable) || Py_TYPE(callable) == &PyMethodDescr_Type || PyType_Check(callable);
-}
 
 // Whether variables stand in a tuple or frozenset, at any depth.
 static bool HoldsProxy(PyObject* o) {
@@ -221,15 +20,10 @@ static bool HoldsProxy(PyObject* o) {
   return false;
 }
 
-static bool IsNumberLike(Var v) {
-  return v->kind == VariableKind::kScalar || v->kind == VariableKind::kConst;
-}
-
 Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObject* kwnames, bool* handled) {
   *handled = true;
-  size_t n = args.size() - (kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
-  auto it = KnownTable().find(o);
-  Known known = it != KnownTable().end() ? it->second : Known::kNone;
+  size_t n = PositionalCount(args, kwnames);
+  Known known = KnownOf(o);
   bool plain = kwnames == nullptr;
   switch (known) {
     case Known::kIsInstance:
@@ -469,9 +263,9 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
           if (known == Known::kFloat) return ReadNumber(v, &PyFloat_Type);
           if (known == Known::kAbs) return CallMethod(v, "__abs__", {});
         }
-        if (known == Known::kAbs && !IsNumberLike(v)) return CallMethod(v, "__abs__", {});
-        if (known == Known::kBytes && !IsNumberLike(v)) return CallReal(o, args, nullptr);
-        if (!IsNumberLike(v)) return CallReal(o, {v}, nullptr);
+        if (known == Known::kAbs && !IsValue(v)) return CallMethod(v, "__abs__", {});
+        if (known == Known::kBytes && !IsValue(v)) return CallReal(o, args, nullptr);
+        if (!IsValue(v)) return CallReal(o, {v}, nullptr);
         if (v->kind == VariableKind::kScalar && !v->value) {
           PyTypeObject* want = known == Known::kInt ? &PyLong_Type : &PyFloat_Type;
           if (known != Known::kAbs && v->type == want) return v;
@@ -491,7 +285,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
     case Known::kRange: {
       for (Var a : args) {
         Var v = Look(a);
-        if (!IsNumberLike(v)) {
+        if (!IsValue(v)) {
           v = CallMethod(v, "__index__", {});
           if (v == nullptr) return nullptr;
         }
@@ -546,7 +340,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       bool constants = true;
       for (Var a : args) {
         Var v = Look(a);
-        if (!IsNumberLike(v) && TryConst(v) == nullptr) constants = false;
+        if (!IsValue(v) && TryConst(v) == nullptr) constants = false;
       }
       if (constants) return CallPure(o, args, kwnames, true);
       for (Var a : args) {
@@ -557,7 +351,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       }
       for (Var a : args) {
         Var v = Look(a);
-        if (!IsNumberLike(v) && TryConst(v) == nullptr && !IsContainer(v) &&
+        if (!IsValue(v) && TryConst(v) == nullptr && !IsContainer(v) &&
             PyType_IsSubtype(v->type, &PyTuple_Type) == 0 && !(v->kind == VariableKind::kNew && v->value)) {
           return Break(std::string("the built-in function ") + Describe(callable) + "() is called on a '" +
                        v->type->tp_name + "'");
@@ -572,7 +366,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
         Var first = Look(args[0]);
         if ((strcmp(name, "round") == 0 || strcmp(name, "divmod") == 0 || strcmp(name, "pow") == 0 ||
              strcmp(name, "index") == 0) &&
-            !IsNumberLike(first)) {
+            !IsValue(first)) {
           return Break(std::string("the built-in function ") + name + "() is called on a '" +
                        first->type->tp_name + "'");
         }

@@ -13,6 +13,46 @@ enum class BuiltinClass : uint8_t {
 };
 BuiltinClass ClassOf(PyObject* callable);
 
+// Those with a model of their own (Trace::CallBuiltin).
+enum class Known : int {
+  kNone,
+  kIsInstance,
+  kIsSubclass,
+  kLen,
+  kGetAttr,
+  kSetAttr,
+  kDelAttr,
+  kHasAttr,
+  kIter,
+  kNext,
+  kRepr,
+  kFormat,
+  kPrint,
+  kWarn,
+  kCallable,
+  kHash,
+  kVars,
+  kGlobals,
+  kGraphBreak,
+  kIsCompiling,
+  kId,
+  kType,
+  kStr,
+  kBool,
+  kInt,
+  kFloat,
+  kSlice,
+  kSuper,
+  kObject,
+  kBytes,
+  kRange,
+  kAbs,
+  kIsGradEnabled,
+  kSetGradEnabled,
+  kTensor
+};
+Known KnownOf(PyObject* callable);
+
 // Whether a pure callable gives this type for all arguments of the types given (so that the result's type
 // needs no guard).
 bool ResultTypeIsFixed(PyObject* callable, PyTypeObject* result);

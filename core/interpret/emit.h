@@ -64,6 +64,7 @@ class Emitter {
   int32_t NameIndex(PyObject* name);
   int32_t NameIndex(const char* name);
   int32_t NewTemp();
+  PyObject* MethodOf(PyTypeObject* type, const char* name);  // borrowed; a constant of the code
   void Op(Opcode op, int32_t arg = 0) { code_.Emit(op, arg); }
   void CallConst(PyObject* callable) {
     LoadConst(callable);

@@ -9,14 +9,6 @@ namespace thirdbook {
 
 namespace {
 
-PyObject* MethodOf(PyTypeObject* type, const char* name) {
-  static std::vector<PyRef>& kept = *new std::vector<PyRef>();  // outlives the interpreter
-  PyRef o = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
-  PyErr_Clear();
-  kept.push_back(o);
-  return o.get();
-}
-
 bool SameElement(PyObject* a, PyObject* b) {
   if (a == b) return true;
   // Numbers and texts are constants: equal value and type is the same contents.

@@ -11,8 +11,6 @@ namespace thirdbook {
 
 namespace {
 
-bool IsValue(Var v) { return v->kind == VariableKind::kConst || v->kind == VariableKind::kScalar; }
-
 bool IsTupleLike(Var v) {
   return !IsValue(v) && v->type != nullptr && PyType_IsSubtype(v->type, &PyTuple_Type) != 0;
 }

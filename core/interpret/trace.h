@@ -467,6 +467,12 @@ PyObject* CheckFunction();
 
 // `_core._commit(tensor, value)`: writes the graph's final value into an input.
 PyObject* CommitFunction();
+bool IsConstant(PyObject* o, int depth = 0);  // immutable through and through, and equal to any copy
+
+// How many of the arguments have no name.
+inline size_t PositionalCount(const std::vector<Var>& args, PyObject* kwnames) {
+  return args.size() - (kwnames != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+}
 
 bool InitProxy(PyObject* module);
 void DetachProxy(PyObject* proxy);

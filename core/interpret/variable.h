@@ -119,4 +119,9 @@ struct Variable {
   bool HasAttributeWrite(PyObject* name) const;
 };
 
+// Whether it is a number or text, now or of each call.
+inline bool IsValue(const Variable* v) {
+  return v->kind == VariableKind::kConst || v->kind == VariableKind::kScalar;
+}
+
 }  // namespace thirdbook
