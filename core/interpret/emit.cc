@@ -385,7 +385,8 @@ bool Emitter::Run() {
       Op(Opcode::POP_TOP);
     }
   }
-  bool plain_return = t_.writes().empty() && t_.WrittenInputs().empty() && !t_.reached_break();
+  const bool plain_return = t_.writes().empty() && t_.WrittenInputs().empty() && !t_.reached_break();
+  replayed_ = plain_return;
   if (!plain_return) {
     for (Var v : needed_) {
       if (v->kind != VariableKind::kNew || v->emitted_slot >= 0 || v->made_by_effect) continue;
@@ -405,6 +406,8 @@ bool Emitter::Run() {
     EmitCommits();
     if (!EmitReplay()) return false;
   }
+  replayed_ = true;
+  if (!EmitLateStates()) return false;
   if (plain_return) {
     code_.SetRole(Role::kReturn);
     if (!Emit(t_.result()) || !FillPending()) return false;

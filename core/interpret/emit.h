@@ -84,6 +84,7 @@ class Emitter {
   bool BuildTensor(Var v);
   bool EmitReal(PyObject* shadow_object);  // what stands in a shadow
   bool FillPending();
+  bool EmitLateStates();
   bool FillContainer(Var v);
   bool FillAttributes(Var v);
   bool StoreAttribute(Var object, PyObject* name, Var value);
@@ -121,6 +122,8 @@ class Emitter {
   std::set<Var> seen_;
   std::vector<int> source_uses_, source_slot_;
   std::vector<Var> pending_fills_;
+  std::vector<std::pair<Var, PyObject*>> late_states_;  // iterators, and what __setstate__ gets; borrowed
+  bool replayed_ = false;  // what the code so far emitted includes the replay, if there is any
   std::vector<ValueRef> outputs_;
   std::vector<TensorBase*> output_bases_;
   std::vector<int32_t> output_slots_;

@@ -327,12 +327,22 @@ bool Emitter::BuildIterator(Var v) {
     Op(Opcode::POP_TOP);
   }
   if (PyTuple_GET_SIZE(reduced.get()) > 2 && PyTuple_GET_ITEM(reduced.get(), 2) != Py_None) {
-    Op(Opcode::LOAD_FAST, v->emitted_slot);
+    late_states_.emplace_back(v, PyTuple_GET_ITEM(reduced.get(), 2));
+    if (replayed_) return EmitLateStates();
+  }
+  return true;
+}
+
+// An iterator's position is cut to the length of what it goes through, which the replay may still extend.
+bool Emitter::EmitLateStates() {
+  for (const auto& [iterator, state] : late_states_) {
+    Op(Opcode::LOAD_FAST, iterator->emitted_slot);
     Op(Opcode::LOAD_ATTR, (NameIndex("__setstate__") << 1) | 1);
-    if (!EmitReal(PyTuple_GET_ITEM(reduced.get(), 2))) return false;
+    if (!EmitReal(state)) return false;
     Op(Opcode::CALL, 1);
     Op(Opcode::POP_TOP);
   }
+  late_states_.clear();
   return true;
 }
 

@@ -169,6 +169,21 @@ class Iterators(ProgramCase):
         """,
         steps=2,
     )
+    position_past_what_the_replay_appends = Program(
+        """
+        items = [0] * 5
+        def fn(x):
+            for n in range(7):
+                items.append(n)
+            it = iter(items)
+            for _ in range(len(items) - 2):
+                next(it)
+            torch.graph_break()
+            return list(it), x + len(items)
+        """,
+        steps=2,
+        breaks=None,
+    )
     list_that_grows_under_its_iterator = Program(
         """
         items = [1, 2]
