@@ -17,8 +17,9 @@ const kFolder = join(kRepo, "tests/python");
 const kRunner = join(kFolder, "run.py");
 const kNodeGpu = pathToFileURL(join(kRepo, "wasm/toolchain/node_gpu.mjs")).href;
 const kBatch = 8; // files that share one Pyodide, whose start costs two seconds
-// What computes with tensors, or keeps them: the rest of the suite has nothing to do with a backend.
-const kOnGpu = /^test_(ledger_\w+|tensor_programs|language_dynamic|higher_order)\.py$/;
+// What computes with tensors, or keeps them: the rest of the suite has nothing to do with a backend. Faults are counted
+// in the CPU's allocations and dispatches; those of the GPU are injected in tests/web/browser/webgpu.test.ts.
+const kOnGpu = /^test_(ledger_(?!faults)\w+|tensor_programs|language_dynamic|higher_order)\.py$/;
 
 function testFiles(options) {
   const all = existsSync(kFolder)
