@@ -207,7 +207,7 @@ Var Trace::BuiltinGetItem(Var o, Var key_in) {
         o->type != base || base == DefaultDictType() ? TypeLookup(o->type, missing_name, true) : nullptr;
     if (missing != nullptr && PyFunction_Check(missing)) return Call(Fixed(missing), {o, key});
     if (base == DefaultDictType()) {
-      Var factory = DefaultFactory(o);
+      Var factory = FieldOfContainer(o, "default_factory");
       if (factory == nullptr) return nullptr;
       if (!Look(factory)->IsConst(Py_None)) {
         if (!untouched) {

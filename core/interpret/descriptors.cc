@@ -82,9 +82,10 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
       IsContainer(object)) {
     const char* field = PyUnicode_AsUTF8(name);
     const char* base = BaseContainer(object->type)->tp_name;
-    if (strcmp(field, "maxlen") == 0 && strcmp(base, "collections.deque") == 0) return DequeMaxlen(object);
+    if (strcmp(field, "maxlen") == 0 && strcmp(base, "collections.deque") == 0)
+      return FieldOfContainer(object, "maxlen");
     if (strcmp(field, "default_factory") == 0 && strcmp(base, "collections.defaultdict") == 0)
-      return DefaultFactory(object);
+      return FieldOfContainer(object, "default_factory");
   }
   if (kind == &PyFunction_Type || kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type ||
       IsOpFunction(descriptor)) {

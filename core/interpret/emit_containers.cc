@@ -130,13 +130,13 @@ bool Emitter::BuildContainer(Var v) {
     Op(Opcode::BUILD_SET, 0);
   } else if (exact && strcmp(base->tp_name, "collections.defaultdict") == 0) {
     CallConst(reinterpret_cast<PyObject*>(base));
-    Var factory = t_.DefaultFactory(v);
+    Var factory = t_.FieldOfContainer(v, "default_factory");
     if (factory == nullptr || !Emit(factory)) return Fail(v, "a defaultdict whose factory is unusual");
     Op(Opcode::CALL, 1);
   } else if (exact && strcmp(base->tp_name, "collections.deque") == 0) {
     CallConst(reinterpret_cast<PyObject*>(base));
     Op(Opcode::BUILD_TUPLE, 0);
-    Var maxlen = t_.DequeMaxlen(v);
+    Var maxlen = t_.FieldOfContainer(v, "maxlen");
     if (maxlen == nullptr || !Emit(maxlen)) return Fail(v, "a deque whose maxlen is unusual");
     Op(Opcode::CALL, 2);
   } else if (exact) {
@@ -152,7 +152,7 @@ bool Emitter::BuildContainer(Var v) {
       CallConst(MethodOf(base, "__init__"));
       Op(Opcode::LOAD_FAST, v->emitted_slot);
       if (deque) Op(Opcode::BUILD_TUPLE, 0);
-      Var option = deque ? t_.DequeMaxlen(v) : t_.DefaultFactory(v);
+      Var option = t_.FieldOfContainer(v, deque ? "maxlen" : "default_factory");
       if (option == nullptr || !Emit(option)) return Fail(v, "a container whose options are unusual");
       Op(Opcode::CALL, deque ? 3 : 2);
       Op(Opcode::POP_TOP);

@@ -4,6 +4,8 @@
 // In: a container variable, or what CPython's own methods gave on shadows. Out: the shadow, or the variable
 // that an object of a shadow stands for. Invariant: making a shadow guards what it read of the container, and
 // runs no user code.
+#include <map>
+
 #include "interpret/containers.h"
 #include "python/set_layout.h"
 #include "python/tensor_object.h"
@@ -71,7 +73,7 @@ bool Trace::EnsureShadow(Var v) {
     if (base == DequeType()) {
       static PyObject* maxlen_name = PyUnicode_InternFromString("maxlen");
       PyRef maxlen = PyRef::Steal(PyObject_GenericGetAttr(o, maxlen_name));
-      Var m = DequeMaxlen(v);
+      Var m = FieldOfContainer(v, "maxlen");
       if (m == nullptr || ConstValue(m) == nullptr) return false;
       shadow = PyRef::Steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(base), shadow.get(),
                                                          maxlen.get(), nullptr));
@@ -98,7 +100,7 @@ bool Trace::EnsureShadow(Var v) {
     g.text = std::to_string(n) + " keys";
     guards_.Add(std::move(g));
     if (base == DefaultDictType()) {
-      Var factory = DefaultFactory(v);
+      Var factory = FieldOfContainer(v, "default_factory");
       if (factory == nullptr) return false;
       PyRef f = PyRef::Steal(ArgumentShadow(factory));
       shadow = PyRef::Steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(base), f.get()));
@@ -181,37 +183,31 @@ bool Trace::EnsureShadow(Var v) {
   return true;
 }
 
-Var Trace::DequeMaxlen(Var deque) {
-  static PyObject* getter = [] {
+// operator.attrgetter(name): one object for all traces, so that equal reads are one source. Borrowed.
+static PyObject* FieldGetter(const char* name) {
+  static std::map<std::string, PyObject*>& getters = *new std::map<std::string, PyObject*>();
+  PyObject*& getter = getters[name];
+  if (getter == nullptr) {
     PyRef module = PyRef::Steal(PyImport_ImportModule("operator"));
-    return PyObject_CallMethod(module.get(), "attrgetter", "s", "maxlen");
-  }();
-  static PyObject* maxlen_name = PyUnicode_InternFromString("maxlen");
-  if (deque->kind == VariableKind::kNew)
-    return FromShadow(PyRef::Steal(PyObject_GenericGetAttr(deque->shadow.get(), maxlen_name)).get());
-  PyRef value = PyRef::Steal(PyObject_GenericGetAttr(deque->value.get(), maxlen_name));
-  if (!value) return RaiseFromPython();
-  Source s{SourceKind::kCall};
-  s.object = ObjectOf(getter);
-  s.operands = {deque->source};
-  s.name = "maxlen";
-  return Lazy(value.get(), sources_.Intern(std::move(s)));
+    getter = module ? PyObject_CallMethod(module.get(), "attrgetter", "s", name) : nullptr;
+  }
+  return getter;
 }
 
-Var Trace::DefaultFactory(Var dict) {
-  static PyObject* getter = [] {
-    PyRef module = PyRef::Steal(PyImport_ImportModule("operator"));
-    return PyObject_CallMethod(module.get(), "attrgetter", "s", "default_factory");
-  }();
-  static PyObject* factory_name = PyUnicode_InternFromString("default_factory");
-  PyObject* holder = dict->kind == VariableKind::kNew ? dict->shadow.get() : dict->value.get();
-  PyRef value = PyRef::Steal(PyObject_GenericGetAttr(holder, factory_name));
+// A field that a container of C code keeps: maxlen of a deque, default_factory of a defaultdict.
+Var Trace::FieldOfContainer(Var container, const char* name) {
+  PyRef text = PyRef::Steal(PyUnicode_InternFromString(name));
+  const bool made_here = container->kind == VariableKind::kNew;
+  PyObject* holder = made_here ? container->shadow.get() : container->value.get();
+  PyRef value = PyRef::Steal(PyObject_GenericGetAttr(holder, text.get()));
   if (!value) return RaiseFromPython();
-  if (dict->kind == VariableKind::kNew) return FromShadow(value.get());
+  if (made_here) return FromShadow(value.get());
+  PyObject* getter = FieldGetter(name);
+  if (getter == nullptr) return RaiseFromPython();
   Source s{SourceKind::kCall};
   s.object = ObjectOf(getter);
-  s.operands = {dict->source};
-  s.name = "default_factory";
+  s.operands = {container->source};
+  s.name = name;
   return Lazy(value.get(), sources_.Intern(std::move(s)));
 }
 

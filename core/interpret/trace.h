@@ -284,8 +284,7 @@ class Trace {
   Var ShadowGet(Var container, Var key);
   Var RaiseKeyError(Var key);
   PyRef SliceOrShadow(Var key);
-  Var DequeMaxlen(Var deque);
-  Var DefaultFactory(Var dict);
+  Var FieldOfContainer(Var container, const char* name);
   bool DictOfShadow(Var view);
   Var DictOfMethod(Var view, const char* name, const std::vector<Var>& args, PyObject* kwnames);
 

@@ -4,6 +4,7 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Compilation, Graph, Node } from "../report/types.js";
+import { ArrowMarker } from "./arrow_marker.js";
 import { layoutGraph, matches, metaOf, titleOf, type Box, type Drawing } from "./graph_layout.js";
 import type { ViewModel } from "./model.js";
 import { spanOfLine } from "./span.js";
@@ -86,17 +87,7 @@ export function GraphDrawing({ model, compilation, graph, index, collapsed, sear
         onWheel={onWheel}
       >
         <defs>
-          <marker
-            id={`tb-arrow-${index}`}
-            viewBox="0 0 8 8"
-            refX="7"
-            refY="4"
-            markerWidth="7"
-            markerHeight="7"
-            orient="auto"
-          >
-            <path d="M0 0.8 L7 4 L0 7.2 z" class="tb-arrow" />
-          </marker>
+          <ArrowMarker id={`tb-arrow-${index}`} />
         </defs>
         {drawing.groups.map((group) => (
           <g key={group.key} class="tb-group">

@@ -3,6 +3,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { Compilation } from "../report/types.js";
+import { ArrowMarker } from "./arrow_marker.js";
 import type { ViewModel } from "./model.js";
 import { fitted, kHead, kRow, layoutObjects, referenceKey, type ObjectBox } from "./object_layout.js";
 import { objectsAt, referencesOf, type FieldState, type ObjectState } from "./objects.js";
@@ -37,17 +38,7 @@ export function ObjectDiagram({ model, compilation, objects }: ObjectDiagramProp
         aria-label={objects.map(sentenceOf).join(" ")}
       >
         <defs>
-          <marker
-            id="tb-holds"
-            viewBox="0 0 8 8"
-            refX="7"
-            refY="4"
-            markerWidth="7"
-            markerHeight="7"
-            orient="auto"
-          >
-            <path d="M0 0.8 L7 4 L0 7.2 z" class="tb-arrow" />
-          </marker>
+          <ArrowMarker id="tb-holds" />
         </defs>
         {referencesOf(objects).map((reference) => {
           const points = plan.arrows.get(referenceKey(reference)) ?? [];
