@@ -1,16 +1,15 @@
 // Turns a finished trace into the rewritten code object: load · graph · rebuild · replay · return, or break
 // and resume.
 //
-//   args ──load──▶ temporaries ──graph──▶ outputs ──rebuild──▶ new objects ──replay──▶ world changed ──▶
-//   return | broken op + resume └──────────── an exception here: hand the call back to the untouched frame
-//   ───────────┘
+//   args ──load──▶ temporaries ──graph──▶ outputs ──rebuild──▶ new objects ──replay──▶ world changed
+//   └──── an exception here hands the call back to the untouched frame ────┘           └─▶ return | broken op, resume
 //
 // In: a Trace that returned or stopped before a root instruction. Out: a code object with the argument slots
 // of the original as positional parameters. Invariant: nothing outside of the function changes before the
 // replay, and the replay runs no code of the user's that tracing has run already.
 //
-// emit.cc: the order of phases, sources; emit_objects.cc: new objects; emit_replay.cc: writes; emit_break.cc:
-// broken instruction, resume.
+// emit.cc: the order of phases; emit_sources.cc: what sources name; emit_objects.cc and emit_containers.cc:
+// new objects; emit_replay.cc: writes; emit_break.cc: broken instruction, resume.
 #pragma once
 
 #include <map>

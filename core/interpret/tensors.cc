@@ -1,9 +1,8 @@
 // Tensors in the trace: operations become graph nodes, views and in-place writes are functionalised. See
 // trace.h.
 //
-//   base  x ──────────── current: %0, after x[0].add_(1): %3 = select_scatter-like as_strided_scatter(%0,
-//   ...) view  x[0]           (sizes, strides, offset) in the base; its value is derived again when the
-//   base's version has moved on
+//   base  x       current value %0; after x[0].add_(1): %3 = as_strided_scatter(%0, ...)
+//   view  x[0]    (sizes, strides, offset) in the base; derived again when the base's version has moved on
 //
 // In: calls of OpFunctions and tensor methods on variables. Out: tensor variables. Invariant: the graph stays
 // pure; after it has run, inputs that were written get their final value once (Trace::WrittenInputs).

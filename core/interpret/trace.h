@@ -5,10 +5,19 @@
 // the graph, the guards and the writes that replay must make. Invariant: tracing runs no user code and
 // changes nothing outside the Trace; an operation that fails gives nullptr and says why in `failure()`.
 //
-// The operations live by theme: attributes.cc, calls.cc, operators.cc, containers.cc, iteration.cc,
-// construct.cc, builtins.cc, match.cc, tensors.cc, sizes.cc, arrays.cc, writes.cc, outputs.cc; run.cc and
-// instructions.cc interpret instructions; proxy.cc lets C functions of CPython work on variables; emit.h
-// turns the result into code.
+// The operations live by theme:
+//
+//   attributes     attributes.cc (reading), descriptors.cc, attribute_writes.cc, instance_dict.cc
+//   calls          calls.cc, callables.cc, refused_call.cc, method_descriptors.cc, real_calls.cc, construct.cc;
+//                  built-in functions: builtin_table.cc, builtins.cc
+//   values         operators.cc, comparison.cc, text.cc, match.cc
+//   containers     containers.cc, container_methods.cc, shadows.cc; iteration.cc, handed_in.cc
+//   tensors        tensors.cc, tensor_methods.cc, tensor_items.cc, sizes.cc, arrays.cc (of other libraries)
+//   changes        writes.cc, outputs.cc, thread_state.cc, finalizers.cc
+//   ends           failures.cc: breaks and exceptions
+//
+// run.cc and instructions.cc interpret instructions; proxy.cc lets C functions of CPython work on variables;
+// emit.h turns the result into code.
 #pragma once
 
 #include <Python.h>
