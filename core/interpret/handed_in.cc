@@ -32,6 +32,8 @@ enum class IteratorKind : uint8_t {
   kFilter
 };
 
+// What a long loop adds up is an expression that grows with each element.
+constexpr Py_ssize_t kMaxMoves = 400;
 constexpr long kState = 100;  // _iterator_part's number of the state that __reduce__ gives last
 
 IteratorKind KindOf(PyTypeObject* type) {
@@ -297,6 +299,8 @@ Var Trace::NextHandedIn(Var v, bool note) {
     }
   }
   if (v->finished) return nullptr;
+  if (v->moves >= kMaxMoves)
+    return Break("an iterator that was there before is moved many times", BreakKind::kLimit);
   Var item = nullptr;
   switch (kind) {
     case IteratorKind::kSequence:

@@ -7,4 +7,4 @@ def f(x):
     return x + len(values)
 
 
-print(f(torch.ones(2)).tolist())
+print(f(torch.ones(300)).sum().item())
