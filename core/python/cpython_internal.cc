@@ -81,10 +81,57 @@ void ClearFrameLocals(InterpreterFrame* frame, int count) {
   for (int i = 0; i < count; ++i) PyStackRef_CLEAR(frame->localsplus[i]);
 }
 
-void ClearLocalsOfHeldFrame(PyThreadState* thread) {
+namespace {
+
+// Whether code, as CPython keeps it without its specialisations, stores or deletes the local in `slot`.
+bool Rebinds(const uint8_t* units, Py_ssize_t size, int slot) {
+  for (Py_ssize_t at = 0, extended = 0; at + 1 < size; at += 2) {
+    const int op = units[at], arg = static_cast<int>(extended << 8) | units[at + 1];
+    extended = op == EXTENDED_ARG ? arg : 0;
+    switch (op) {
+      case STORE_FAST:
+      case DELETE_FAST:
+      case LOAD_FAST_AND_CLEAR:
+        if (arg == slot) return true;
+        break;
+      case STORE_FAST_LOAD_FAST:
+        if (arg >> 4 == slot) return true;
+        break;
+      case STORE_FAST_STORE_FAST:
+        if (arg >> 4 == slot || (arg & 15) == slot) return true;
+        break;
+    }
+  }
+  return false;
+}
+
+// The parameter of `code` called `name` if its value is the same until the function ends.
+bool HasLastingParameter(PyCodeObject* code, const uint8_t* units, Py_ssize_t size, PyObject* name) {
+  for (int slot = 0; slot < code->co_argcount; ++slot) {
+    if (PyTuple_GET_ITEM(code->co_localsplusnames, slot) == name) return !Rebinds(units, size, slot);
+  }
+  return false;
+}
+
+}  // namespace
+
+void SettleHeldFrame(PyThreadState* thread, PyCodeObject* next) {
   _PyInterpreterFrame* frame = thread->current_frame;
-  if (frame != nullptr && frame->frame_obj != nullptr)
-    ClearFrameLocals(frame, FrameCode(frame)->co_nlocalsplus);
+  if (frame == nullptr || frame->frame_obj == nullptr) return;
+  PyCodeObject* code = FrameCode(frame);
+  PyObject* bytes = PyCode_GetCode(next);
+  if (bytes == nullptr) PyErr_Clear();
+  for (int slot = 0; slot < code->co_nlocalsplus; ++slot) {
+    const auto kind = static_cast<uint8_t>(PyBytes_AS_STRING(code->co_localspluskinds)[slot]);
+    PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames, slot);
+    const bool lasts =
+        (kind & (CO_FAST_CELL | CO_FAST_FREE)) != 0 ||
+        (bytes != nullptr && PyUnicode_READ_CHAR(name, 0) != '.' &&
+         HasLastingParameter(next, reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes)),
+                             PyBytes_GET_SIZE(bytes), name));
+    if (!lasts) PyStackRef_CLEAR(frame->localsplus[slot]);
+  }
+  Py_XDECREF(bytes);
 }
 
 void ClearCallArguments(PyThreadState* thread, const void* caller, PyObject* function, PyObject* wrapper) {

@@ -42,8 +42,8 @@ PyObject* Resume(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   if (request == nullptr) return nullptr;
   request->function = Py_NewRef(args[0]);
   for (Py_ssize_t i = 1; i < nargs; ++i) request->args[i - 1] = Py_NewRef(args[i]);
-  // A traceback may keep the frame that ends here; what goes on must not live as long as that.
-  ClearLocalsOfHeldFrame(PyThreadState_Get());
+  // A traceback may keep the frame that ends here.
+  SettleHeldFrame(PyThreadState_Get(), reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(args[0])));
   return reinterpret_cast<PyObject*>(request);
 }
 

@@ -344,3 +344,88 @@ class Identity(ProgramCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class HeldFrames(ProgramCase):
+    """What a traceback keeps of a function that went on after a break is what CPython's frame would hold."""
+
+    locals_live_as_long_as_the_exception_that_is_kept = same(
+        """
+        log = []
+        class Loud:
+            def __init__(self, name): self.name = name
+            def __del__(self): log.append("del " + self.name)
+        def fn(x):
+            kept, changed = Loud("kept"), Loud("changed")
+            try:
+                raise ValueError("one")
+            except ValueError as error:
+                torch.graph_break()
+                log.append("after the break")
+                saved = error
+            changed = 3
+            log.append("end")
+            return saved
+        def run(x):
+            error = fn(x)
+            log.append("returned")
+            log.append(error.__traceback__.tb_frame.f_locals["kept"].name)
+            error = None
+            log.append("dropped")
+        """,
+        call="run(x)",
+    )
+    locals_live_as_long_as_the_exception_that_leaves = same(
+        """
+        log = []
+        class Loud:
+            def __init__(self, name): self.name = name
+            def __del__(self): log.append("del " + self.name)
+        def fn(x, again):
+            kept = Loud("kept")
+            try:
+                inner = Loud("inner")
+                {}["missing"]
+            except KeyError as error:
+                torch.graph_break()
+                log.append("after the break")
+                if again: raise
+                raise ValueError("two") from error
+            finally:
+                torch.graph_break()
+                log.append("finally")
+        def run(x, again):
+            try:
+                fn(x, again)
+            except Exception as error:
+                log.append("caught " + type(error).__name__)
+                del error
+                log.append("handled")
+            log.append("after it")
+        """,
+        call="run(x, i % 2)",
+    )
+    locals_of_an_inlined_function_live_as_long_as_its_exception = same(
+        """
+        log = []
+        class Loud:
+            def __init__(self, name): self.name = name
+            def __del__(self): log.append("del " + self.name)
+        def inner(x):
+            kept = Loud("kept")
+            captured = Loud("captured")
+            def read(): return captured
+            try:
+                raise ValueError("one")
+            except ValueError as error:
+                torch.graph_break()
+                log.append("after the break")
+                return error
+        def fn(x):
+            mine = Loud("mine")
+            error = inner(x)
+            log.append("returned")
+            error = None
+            log.append("dropped")
+        """,
+    )
