@@ -124,11 +124,10 @@ void SettleHeldFrame(PyThreadState* thread, PyCodeObject* next) {
   for (int slot = 0; slot < code->co_nlocalsplus; ++slot) {
     const auto kind = static_cast<uint8_t>(PyBytes_AS_STRING(code->co_localspluskinds)[slot]);
     PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames, slot);
-    const bool lasts =
-        (kind & (CO_FAST_CELL | CO_FAST_FREE)) != 0 ||
-        (bytes != nullptr && PyUnicode_READ_CHAR(name, 0) != '.' &&
-         HasLastingParameter(next, reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes)),
-                             PyBytes_GET_SIZE(bytes), name));
+    const bool lasts = (kind & (CO_FAST_CELL | CO_FAST_FREE)) != 0 ||
+                       (bytes != nullptr && PyUnicode_READ_CHAR(name, 0) != '.' &&
+                        HasLastingParameter(next, reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes)),
+                                            PyBytes_GET_SIZE(bytes), name));
     if (!lasts) PyStackRef_CLEAR(frame->localsplus[slot]);
   }
   Py_XDECREF(bytes);

@@ -36,9 +36,9 @@ PyObject* FrameBuiltins(InterpreterFrame* frame);
 // Borrowed values of the first `count` slots of localsplus.
 void FrameLocals(InterpreterFrame* frame, int count, PyObject** out);
 void ClearFrameLocals(InterpreterFrame* frame, int count);  // makes them unbound
-// When somebody has the frame that runs as an object, a traceback for one: what goes on in `next`, a function of
-// the rest of it, is to find in that frame's place what CPython would leave there. Locals that `next` binds again
-// or drops are let go of; the others and the cells stay until the frame object dies.
+// When somebody has the frame that runs as an object, a traceback for one: what goes on in `next`, a function
+// of the rest of it, is to find in that frame's place what CPython would leave there. Locals that `next`
+// binds again or drops are let go of; the others and the cells stay until the frame object dies.
 void SettleHeldFrame(PyThreadState* thread, PyCodeObject* next);
 // With a frame hook a Python call is a C call, and the caller's stack keeps the arguments until it returns.
 // When `caller` is at a call of `function` (or of `wrapper`, which passes on to it), this lets go of them:
