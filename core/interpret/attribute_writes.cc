@@ -160,6 +160,18 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       return Call(Fixed(set), args) != nullptr;
     }
     const char* text = PyUnicode_AsUTF8(name);
+    const auto* descriptor = reinterpret_cast<PyDescrObject*>(found);
+    if (Py_TYPE(found) == &PyGetSetDescr_Type &&
+        reinterpret_cast<PyGetSetDescrObject*>(found)->d_getset->set == nullptr) {
+      RaiseNew(PyExc_AttributeError, std::string("attribute '") + text + "' of '" +
+                                         descriptor->d_type->tp_name + "' objects is not writable");
+      return false;
+    }
+    if (Py_TYPE(found) == &PyMemberDescr_Type &&
+        (reinterpret_cast<PyMemberDescrObject*>(found)->d_member->flags & Py_READONLY) != 0) {
+      RaiseNew(PyExc_AttributeError, "readonly attribute");
+      return false;
+    }
     bool function_name =
         type == &PyFunction_Type && (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 ||
                                      strcmp(text, "__doc__") == 0 || strcmp(text, "__module__") == 0);

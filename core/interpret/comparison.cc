@@ -41,11 +41,8 @@ Var Trace::IsSame(Var left, Var right) {
     return Bool(false);
   }
   if (IsValue(a) && IsValue(b)) {
-    auto singleton = [](Var v) {
-      return v->kind == VariableKind::kConst && (v->value.get() == Py_None || v->value.get() == Py_Ellipsis ||
-                                                 v->value.get() == Py_NotImplemented);
-    };
-    if (singleton(a) || singleton(b)) return Bool(a->value.get() == b->value.get() && a->kind == b->kind);
+    auto unique = [](Var v) { return v->kind == VariableKind::kConst && IsUnique(v->value.get()); };
+    if (unique(a) || unique(b)) return Bool(a->value.get() == b->value.get() && a->kind == b->kind);
     if (a->type != b->type) return Bool(false);
     if (a->type == &PyBool_Type) return Compare(Py_EQ, a, b);
     PyObject* x = ConstValue(a);

@@ -5,6 +5,7 @@
 // before which root instruction the next one has to stop.
 #include "interpret/compile.h"
 
+#include <algorithm>
 #include <set>
 
 #include "interpret/emit.h"
@@ -198,18 +199,19 @@ TraceCounters& TracerCounters() {
   return counters;
 }
 
-int Trace::UndroppableGenerator() {
+std::vector<Var> Trace::GeneratorsInTry() {
+  std::vector<Var> found;
   for (Variable& v : variables_) {
-    if (v.generator == nullptr || !v.advanced || v.finished) continue;
-    const SymbolicFrame& f = *v.generator;
-    if (f.parts == nullptr || f.pc == 0) continue;
-    for (const ExceptionRegion& r : f.parts->image.regions) {
-      bool only_stop_iteration =
-          f.parts->image.instructions[static_cast<size_t>(r.handler)].op == Opcode::CALL_INTRINSIC_1;
-      if (!only_stop_iteration && f.pc >= r.begin && f.pc < r.end) return v.step;
-    }
+    if (!IsSuspended(&v)) continue;
+    const CodeImage& image = v.generator->parts->image;
+    const bool in_try = std::ranges::any_of(image.regions, [&](const ExceptionRegion& r) {
+      const bool only_stop_iteration =
+          image.instructions[static_cast<size_t>(r.handler)].op == Opcode::CALL_INTRINSIC_1;
+      return !only_stop_iteration && v.generator->pc >= r.begin && v.generator->pc < r.end;
+    });
+    if (in_try) found.push_back(&v);
   }
-  return -1;
+  return found;
 }
 
 int Trace::LastResumableStep() const {
@@ -335,15 +337,6 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
       break_at = step;
       continue;
     }
-    int undroppable = trace.UndroppableGenerator();
-    if (undroppable >= 0 && (break_at < 0 || undroppable < break_at)) {
-      current_trace = previous;
-      reason = BreakReason{};
-      reason.reason = "a generator is dropped inside a try of its own";
-      reason.kind = BreakKind::kFinalizer;
-      break_at = undroppable;
-      continue;
-    }
     PyRef placeholder = PyRef::Steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
     Emitter emitter(trace, placeholder.get());
     bool emitted = emitter.Run();
@@ -351,7 +344,7 @@ CompileOutcome CompileFrame(const FrameView& frame, const CompileOptions& option
     if (!emitted) {
       int step = emitter.retry_step();
       BreakReason why{.reason = emitter.why()};
-      why.kind = step < 0 ? BreakKind::kCannotResume : BreakKind::kCannotRebuild;
+      why.kind = step < 0 ? BreakKind::kCannotResume : emitter.kind();
       if (step < 0 && trace.reached_break()) {
         why.reason =
             reason.reason.starts_with(why.reason) ? reason.reason : why.reason + ": " + reason.reason;

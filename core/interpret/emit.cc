@@ -164,7 +164,8 @@ void Emitter::CollectFrom(Var v) {
     for (Var cell : f.closure) CollectFrom(cell);
   }
   CollectFrom(v->dict_of);
-  if (v->construct_callable != nullptr && !v->advanced) {
+  if (IsSuspended(v)) ContinueSuspended(v);
+  if (v->construct_callable != nullptr && (!v->advanced || v->generator != nullptr)) {
     CollectFrom(v->construct_callable);
     for (Var arg : v->construct_args) CollectFrom(arg);
     for (auto& [name, arg] : v->construct_kwargs) CollectFrom(arg);
@@ -364,6 +365,11 @@ void Emitter::EmitCommits() {
 bool Emitter::Run() {
   Collect();
   if (too_deep_ != nullptr) return FailTooDeep(too_deep_);
+  for (Var generator : t_.GeneratorsInTry()) {
+    if (seen_.contains(generator)) continue;
+    kind_ = BreakKind::kFinalizer;
+    return Fail(generator, "a generator is dropped inside a try of its own");
+  }
   for (Var input : t_.graph_inputs()) {
     SourceId s = t_.SourceOf(input);
     CountSource(s);

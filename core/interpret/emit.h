@@ -29,7 +29,8 @@ class Emitter {
   bool Run();
   int retry_step() const { return retry_step_; }
   const std::string& why() const { return why_; }
-  PyCodeObject* TakeCode();  // new reference or nullptr with an exception set
+  BreakKind kind() const { return kind_; }  // ... of a break before that step
+  PyCodeObject* TakeCode();                 // new reference or nullptr with an exception set
   const std::vector<Role>& roles() const { return roles_; }
   // The graph's outputs in order; decided while emitting. The callable is put in place of the placeholder
   // constant afterwards.
@@ -79,6 +80,7 @@ class Emitter {
   bool BuildInstance(Var v);
   bool BuildFunction(Var v);
   bool BuildIterator(Var v);
+  void ContinueSuspended(Var v);
   bool BuildException(Var v);
   bool BuildTensor(Var v);
   bool EmitReal(PyObject* shadow_object);  // what stands in a shadow
@@ -135,6 +137,7 @@ class Emitter {
   bool null_on_top_ = false;               // the broken instruction leaves NULL on the stack
   int retry_step_ = -1;
   std::string why_;
+  BreakKind kind_ = BreakKind::kCannotRebuild;
   std::vector<PyRef> resume_codes_;
 };
 

@@ -259,9 +259,11 @@ bool Emitter::BuildFunction(Var v) {
 }
 
 bool Emitter::BuildIterator(Var v) {
-  if (v->edits_seen < 0 || t_.EditsBelow(v) != v->edits_seen)
+  if (v->generator == nullptr && (v->edits_seen < 0 || t_.EditsBelow(v) != v->edits_seen))
     return Fail(v, "a container was changed under its iterator, which outlives the traced code");
-  if (!v->advanced && v->construct_callable != nullptr) {
+  if (v->generator != nullptr && v->construct_callable == nullptr)
+    return Fail(v, "a generator that is suspended in an exception handler outlives the traced code");
+  if (v->construct_callable != nullptr && (!v->advanced || v->generator != nullptr)) {
     // What it iterates must be complete before it is made.
     for (Var arg : v->construct_args) {
       if (t_.Look(arg)->kind != VariableKind::kNew) continue;
@@ -288,9 +290,18 @@ bool Emitter::BuildIterator(Var v) {
       Op(Opcode::CALL_KW, count);
     }
     StoreSlot(v);
+    if (v->finished && v->generator != nullptr) {
+      CallConst(MethodOf(&PyGen_Type, "close"));
+    } else if (IsSuspended(v)) {
+      CallConst(PyDict_GetItemString(PyEval_GetBuiltins(), "next"));
+    } else {
+      return true;
+    }
+    Op(Opcode::LOAD_FAST, v->emitted_slot);
+    Op(Opcode::CALL, 1);
+    Op(Opcode::POP_TOP);
     return true;
   }
-  if (v->generator != nullptr) return Fail(v, "a generator that has been started outlives the traced code");
   PyRef reduced = PyRef::Steal(PyObject_CallMethod(v->value.get(), "__reduce__", nullptr));
   if (!reduced || !PyTuple_Check(reduced.get()) || PyTuple_GET_SIZE(reduced.get()) < 2) {
     PyErr_Clear();
@@ -331,6 +342,44 @@ bool Emitter::BuildIterator(Var v) {
     if (replayed_) return EmitLateStates();
   }
   return true;
+}
+
+// A generator that is suspended is made again of a function of the rest of it, which begins at that `yield`,
+// and moved on to there. Sets what it is made of; a generator for which there is no such function keeps
+// nothing.
+void Emitter::ContinueSuspended(Var v) {
+  const SymbolicFrame& frame = *v->generator;
+  const std::vector<uint8_t>& kinds = frame.parts->local_kinds;
+  v->construct_callable = nullptr;
+  v->construct_args.clear();
+  v->construct_kwargs.clear();
+  if (!frame.handled.empty()) return;
+  Var next = t_.New(&PyFunction_Type);
+  next->function = std::make_unique<FunctionState>();
+  next->function->globals = frame.globals;
+  ResumePoint point;
+  point.target = frame.pc - 1;
+  for (size_t slot = 0; slot < kinds.size(); slot++) {
+    Var held = frame.locals[slot];
+    if ((kinds[slot] & (kLocalCell | kLocalFree)) != 0) {
+      next->function->closure.push_back(held);
+    } else if (held != nullptr) {
+      point.bound_locals.push_back(static_cast<int32_t>(slot));
+      v->construct_args.push_back(held);
+    }
+  }
+  for (Var held : frame.stack) {
+    point.stack_is_null.push_back(held->kind == VariableKind::kNull);
+    if (held->kind != VariableKind::kNull) v->construct_args.push_back(held);
+  }
+  point.stack_is_null.push_back(false);
+  v->construct_args.push_back(t_.None());  // is yielded once more
+  PyRef code = PyRef::Steal(reinterpret_cast<PyObject*>(MakeResumeCode(frame.code, point)));
+  PyErr_Clear();
+  if (!code) return;
+  keep_.push_back(code);
+  next->function->code = reinterpret_cast<PyCodeObject*>(code.get());
+  v->construct_callable = next;
 }
 
 // An iterator's position is cut to the length of what it goes through, which the replay may still extend.

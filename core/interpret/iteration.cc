@@ -444,6 +444,10 @@ bool Trace::Iterate(Var iterable, std::vector<Var>* out) {
 // ---- generators
 // -------------------------------------------------------------------------------------------------------------
 
+bool IsSuspended(Var v) {
+  return v->generator != nullptr && v->advanced && !v->finished && v->generator->pc != 0;
+}
+
 Var Trace::SendGenerator(Var generator, Var value, Var exception) {
   SymbolicFrame* frame = generator->generator.get();
   generator_result_ = nullptr;
@@ -454,7 +458,7 @@ Var Trace::SendGenerator(Var generator, Var value, Var exception) {
   for (SymbolicFrame* f : frame_stack_) {
     if (f == frame) return RaiseNew(PyExc_ValueError, "generator already executing");
   }
-  bool started = generator->advanced && frame->pc != 0;
+  const bool started = IsSuspended(generator);
   if (!started && value != nullptr && !Look(value)->IsConst(Py_None)) {
     return RaiseNew(PyExc_TypeError, "can't send non-None value to a just-started generator");
   }

@@ -234,6 +234,13 @@ Var Trace::LookCallable(Var v) {
   return v;
 }
 
+// Whether a constant equals no other object.
+bool IsUnique(PyObject* o) {
+  DType dtype;
+  return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyCode_Check(o) ||
+         AsDType(o, &dtype) || IsForeignDType(o);
+}
+
 Var Trace::LookAtObject(Var v) {
   PyObject* o = v->value.get();
   bool fixed = sources_.at(v->source).kind == SourceKind::kObject;
@@ -253,10 +260,7 @@ Var Trace::LookAtObject(Var v) {
     return v;
   }
   if (IsConstant(o)) {
-    bool identity = o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyCode_Check(o);
-    DType dtype;
-    guard(identity || AsDType(o, &dtype) || IsForeignDType(o) ? GuardKind::kIdentity : GuardKind::kConstant,
-          o);
+    guard(IsUnique(o) ? GuardKind::kIdentity : GuardKind::kConstant, o);
     v->kind = VariableKind::kConst;
     if (PyTuple_CheckExact(o) || PyFrozenSet_CheckExact(o))
       consts_.emplace(o, v);  // an equal one of a later call is another object

@@ -199,8 +199,8 @@ class Trace {
   std::pair<Var, Var> MethodParts(Var method);
   Var CallMethod(Var object, const char* name, const std::vector<Var>& args);
   Var Construct(Var type, const std::vector<Var>& args, PyObject* kwnames, bool skip_metaclass = false);
-  // A started generator that is about to be dropped inside a `try` of its own: its creation step, or -1.
-  int UndroppableGenerator();
+  // Those that are suspended inside a `try` of their own: when they are dropped, code runs.
+  std::vector<Var> GeneratorsInTry();
   Var ObjectDict(Var object);            // its __dict__ as a mapping
   Var BinaryOp(int code, Var a, Var b);  // NB_*, in-place forms and subscription included
   Var UnaryOp(int code, Var a);
@@ -476,6 +476,8 @@ PyObject* CheckFunction();
 // `_core._commit(tensor, value)`: writes the graph's final value into an input.
 PyObject* CommitFunction();
 bool IsConstant(PyObject* o, int depth = 0);  // immutable through and through, and equal to any copy
+bool IsSuspended(Var v);                      // a generator that has been started and has not ended
+bool IsUnique(PyObject* o);                   // a constant that no other object equals
 
 // How many of the arguments have no name.
 inline size_t PositionalCount(const std::vector<Var>& args, PyObject* kwnames) {

@@ -6,6 +6,8 @@
 //   COPY_FREE_VARS n · RESUME · push what was on the stack · JUMP_FORWARD target · (the original, as far as
 //   reachable)
 //
+// A generator's has RETURN_GENERATOR · POP_TOP before RESUME: what goes on is a generator again.
+//
 // Slots of the original are renumbered: bound locals become parameters, further parameters carry stack values
 // (named
 // `.stackN`, emptied as they are pushed), other locals follow, every cell and free variable becomes a free
@@ -227,6 +229,10 @@ class ResumeBuilder {
   void EmitPrologue(const Position& at) {
     Position start{parts_.image.first_line, parts_.image.first_line, 0, 0};
     if (free_count_ > 0) Emit(Opcode::COPY_FREE_VARS, free_count_, Position());
+    if ((parts_.flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0) {
+      Emit(Opcode::RETURN_GENERATOR, 0, start);
+      Emit(Opcode::POP_TOP, 0, start);
+    }
     Emit(Opcode::RESUME, 0, start);
     int32_t slot = first_stack_slot_;
     for (size_t i = 0; i < items_.size(); ++i) {

@@ -1,16 +1,15 @@
 import torch
 
 
-def counted():
-    yield 1
-    yield 2
-
-
 @torch.compile
-def f(x):
-    numbers = counted()  # breaks here: the generator is returned after it has been started
-    return x + next(numbers), numbers
+def f(x, names):
+    keys = iter(names)  # breaks here: the dict is changed under this iterator, which is returned
+    names["late"] = next(keys)
+    return x + len(names), keys
 
 
-y, numbers = f(torch.ones(2))
-print(y.tolist(), list(numbers))
+y, keys = f(torch.ones(2), {"first": 1, "second": 2})
+try:
+    print(y.tolist(), list(keys))
+except RuntimeError as error:
+    print(y.tolist(), error)

@@ -351,23 +351,24 @@ class HeldFrames(ProgramCase):
 
     locals_live_as_long_as_the_exception_that_is_kept = same(
         """
-        log = []
+        log, raised = [], []
         class Loud:
             def __init__(self, name): self.name = name
             def __del__(self): log.append("del " + self.name)
-        def fn(x):
+        @compiled
+        def work(x):
             kept, changed = Loud("kept"), Loud("changed")
             try:
                 raise ValueError("one")
             except ValueError as error:
                 torch.graph_break()
                 log.append("after the break")
-                saved = error
+                raised.append(error)
             changed = 3
             log.append("end")
-            return saved
         def run(x):
-            error = fn(x)
+            work(x)
+            error = raised.pop()
             log.append("returned")
             log.append(error.__traceback__.tb_frame.f_locals["kept"].name)
             error = None
@@ -381,7 +382,8 @@ class HeldFrames(ProgramCase):
         class Loud:
             def __init__(self, name): self.name = name
             def __del__(self): log.append("del " + self.name)
-        def fn(x, again):
+        @compiled
+        def work(x, again):
             kept = Loud("kept")
             try:
                 inner = Loud("inner")
@@ -396,7 +398,7 @@ class HeldFrames(ProgramCase):
                 log.append("finally")
         def run(x, again):
             try:
-                fn(x, again)
+                work(x, again)
             except Exception as error:
                 log.append("caught " + type(error).__name__)
                 del error
