@@ -1,6 +1,6 @@
 """einsum: sums of products, written with letters.
 
-In: "ij,jk->ik" and tensors. Out: one tensor. The operands are contracted two at a time from the left, each pair as one batched matrix product.
+In: "ij,jk->ik" and tensors, or each tensor followed by the numbers of its dimensions. Out: one tensor. The operands are contracted two at a time from the left, each pair as one batched matrix product.
 Errors: RuntimeError for an equation that does not fit the operands.
 """
 
@@ -12,7 +12,12 @@ from ._core import ops
 
 
 def einsum(equation, *operands):
-    """The sum of products that the equation describes; "..." stands for broadcast dimensions."""
+    """The sum of products that the equation describes; "..." stands for broadcast dimensions.
+
+    einsum(a, [0, 1], b, [1, 2], [0, 2]) is einsum("ab,bc->ac", a, b): numbers 0 to 51 are A to Z and a to z.
+    """
+    if not isinstance(equation, str):
+        equation, operands = _spelled((equation, *operands))
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     inputs, output, ellipsis = _parse(equation, [t.dim() for t in operands])
@@ -29,6 +34,26 @@ def einsum(equation, *operands):
         current = ops.sum(current, over)
         labels = [label for label in labels if label in output]
     return ops.permute(current, [labels.index(label) for label in output]) if labels != output else current
+
+
+def _spelled(words):
+    """The equation and the operands of operand, numbers, operand, numbers, ... [, numbers of the result]."""
+    count = len(words) // 2
+    terms = [_term(numbers) for numbers in words[1 : 2 * count : 2]]
+    arrow = "->" + _term(words[-1]) if len(words) % 2 else ""
+    return ",".join(terms) + arrow, words[0 : 2 * count : 2]
+
+
+def _term(numbers):
+    text = ""
+    for number in numbers:
+        if number is Ellipsis:
+            text += "..."
+        elif 0 <= number < 52:
+            text += chr(ord("A") + number if number < 26 else ord("a") + number - 26)
+        else:
+            raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+    return text
 
 
 def _parse(equation, ranks):
@@ -67,8 +92,10 @@ def _parse(equation, ranks):
     for labels in inputs:
         known.update(labels)
     for label in output:
-        if label not in known or output.count(label) > 1:
-            raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand or appears twice")
+        if output.count(label) > 1:
+            raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
+        if label not in known:
+            raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
     return inputs, output, ellipsis
 
 

@@ -63,7 +63,7 @@ class _Numbers:
         smallest = min(abs(v) for v in counted)
         self.whole = all(v == math.floor(v) for v in counted)
         wide = largest / smallest > 1000.0 or largest > 1.0e8
-        self.scientific = wide or (not self.whole and smallest < 1.0e-4)
+        self.scientific = wide or smallest < 1.0e-4 if _options.sci_mode is None else _options.sci_mode
         digits = _options.precision
         if self.scientific:
             self.width = max(len(f"{v:.{digits}e}") for v in counted)
@@ -71,8 +71,6 @@ class _Numbers:
             self.width = max(len(f"{v:.0f}") + 1 for v in counted)
         else:
             self.width = max(len(f"{v:.{digits}f}") for v in counted)
-        if _options.sci_mode is not None:
-            self.scientific = _options.sci_mode
 
     def text(self, value) -> str:
         if not self.floating:
