@@ -309,6 +309,7 @@ static PyObject* GetRecords(PyObject*, PyObject*) {
 
 static PyObject* ResetRecords(PyObject*, PyObject*) {
   Records().clear();
+  next_id = 1;
   TracerCounters() = TraceCounters{};
   Py_RETURN_NONE;
 }

@@ -2,6 +2,7 @@
 //
 // In: a change to a variable. Out: the variable's state knows it, and (for objects that were there before) a
 // Write and a ledger row. Invariant: the real objects stay untouched; reads go through the state.
+#include "interpret/containers.h"
 #include "interpret/finalizers.h"
 #include "interpret/trace.h"
 
@@ -9,11 +10,14 @@ namespace thirdbook {
 
 namespace {
 
+constexpr int kShort = 60;
+
 // A value that was there, as short text: constants as they are written, others by their type; empty when
 // there was none.
 std::string ShortText(PyObject* old) {
   if (old == nullptr) return "";
-  if (PyLong_CheckExact(old) || PyFloat_CheckExact(old) || PyUnicode_CheckExact(old) || PyBool_Check(old) ||
+  bool is_short_text = PyUnicode_CheckExact(old) && PyUnicode_GET_LENGTH(old) <= kShort;
+  if (PyLong_CheckExact(old) || PyFloat_CheckExact(old) || is_short_text || PyBool_Check(old) ||
       old == Py_None) {
     PyRef repr = PyRef::Steal(PyObject_Repr(old));
     const char* text = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
@@ -21,6 +25,36 @@ std::string ShortText(PyObject* old) {
     return text != nullptr ? text : "?";
   }
   return std::string("<") + Py_TYPE(old)->tp_name + ">";
+}
+
+// What a container held, its first elements as short text: "[1, 'a', ...]"; those of sets sorted, as hashes
+// of texts differ from run to run. Runs nothing of the user's.
+std::string ShortContents(PyObject* container) {
+  PyTypeObject* base = BaseContainer(Py_TYPE(container));
+  PyRef keys = base != nullptr ? PyRef::Steal(base->tp_iter(container)) : PyRef();
+  if (!keys) return "";
+  bool is_set = base == &PySet_Type, is_sequence = base == &PyList_Type || base == DequeType();
+  std::vector<std::string> parts;
+  size_t size = 0;
+  while (PyRef key = PyRef::Steal(PyIter_Next(keys.get()))) {
+    if (size > size_t{kShort}) {
+      parts.push_back("...");
+      break;
+    }
+    std::string text = ShortText(key.get());
+    if (IsDict(base))
+      text +=
+          ": " + (IsSafeKey(key.get()) ? ShortText(PyDict_GetItemWithError(container, key.get())) : "...");
+    size += text.size();
+    parts.push_back(std::move(text));
+    for (size_t i = parts.size() - 1; is_set && i > 0 && parts[i] < parts[i - 1]; i--)
+      std::swap(parts[i], parts[i - 1]);
+  }
+  PyErr_Clear();
+  if (is_set && parts.empty()) return "set()";
+  std::string joined;
+  for (const std::string& part : parts) joined += (joined.empty() ? "" : ", ") + part;
+  return is_sequence ? "[" + joined + "]" : "{" + joined + "}";
 }
 
 }  // namespace
@@ -110,6 +144,7 @@ void Trace::NoteContents(Var container, const std::string& operation, const std:
   Mutation& row =
       ledger_.Row("contents " + key, is_globals ? MutationKind::kGlobal : MutationKind::kValueExisting);
   row.source = source;
+  if (first && !is_globals) row.before = ShortContents(container->value.get());
   if (is_globals) {
     // "setitem 'n'" of the module's names is a write of G['n'].
     size_t space = operation.find(' ');
@@ -299,6 +334,7 @@ bool Trace::SetCell(Var cell_in, Var value) {
   bool first = row.sites.empty();
   row.source = source;
   row.operation = value != nullptr ? "cell contents" : "empty the cell";
+  if (first) row.before = ShortText(PyCell_GET(cell->value.get()));
   row.after = value != nullptr ? Describe(value) : "";
   ledger_.AddSite(row, CurrentSite());
   bool found = false;

@@ -42,6 +42,50 @@ describe("a module that counts its calls", () => {
   });
 });
 
+describe("a function that keeps a log", () => {
+  const kLog = `
+    import torch
+
+    log = []
+
+    @torch.compile
+    def f(x):
+        log.append(x.shape[0])
+        log.append("done")
+        return x + 1
+
+    f(torch.zeros(2))
+  `;
+
+  test("replays its changes after the graph, as one entry", ({ python }) => {
+    expect(python.program(kLog)).toReplayAs(["G['log'] list.append"]);
+  });
+
+  test("has this report", ({ python }) => {
+    expect(python.program(kLog).report).toMatchInlineSnapshot(`
+      ── #1 f (program.py:5) · compiled · call
+        graph
+          %0 = input L['x'] f32[2]
+          %1 = constant 1 (weak int64)
+          %2 = add(%0, %1) f32[2]
+          return %2
+        guards
+          type(G['log']) is list   (line 7)
+          L['x']: float32[2]   (line 7)
+          thirdbook.Size.__getitem__ unchanged   (line 7)
+          gradients and the default dtype as they were
+        ledger
+          1. value-existing  G['log']  list.append  [] → 2, 'done'   (program.py:7:4-26, program.py:8:4-22)
+        graph breaks
+          none
+    `);
+  });
+
+  test("finds nothing that another test has left", ({ python }) => {
+    expect(python.program('print("log" in globals())').compiled().stdout).toBe("False\n");
+  });
+});
+
 describe("a function that asks for a tensor's value", () => {
   test("breaks the graph at that line", ({ python }) => {
     const program = python.program(`

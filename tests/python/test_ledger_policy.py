@@ -305,6 +305,39 @@ def fn(x):
         for earlier, later in zip(known, known[1:]):
             self.assertEqual(later["before"], earlier["after"])
 
+    def test_B06_containers_and_cells_say_what_they_held(self):
+        source = """
+from collections import deque, OrderedDict
+class Loud(list):
+    def __iter__(self):
+        raise AssertionError("asked")
+    __repr__ = __len__ = __iter__
+l, e, d, s, q, o, u = [1, "a", 2.5, object()], [], {"k": 1}, {3, 1, 2}, deque([4]), OrderedDict(b=1, a=2), Loud([7])
+long, text = list(range(100)), ["x" * 100]
+def make():
+    k = 5
+    def fn(x):
+        nonlocal k
+        k += 1
+        for items in (l, e, q, u, long, text):
+            items.append(0)
+        d["n"] = 2
+        s.add(9)
+        o["c"] = 3
+        return x + 1
+    return fn
+fn = make()
+"""
+        entries = self.ledger(source)
+        before = {e["source"]: e["before"] for e in entries if e["kind"] == "value-existing"}
+        self.assertEqual(
+            [before[f"G['{name}']"] for name in ("l", "e", "d", "s", "q", "o", "u", "text")],
+            ["[1, 'a', 2.5, <object>]", "[]", "{'k': 1}", "{1, 2, 3}", "[4]", "{'b': 1, 'a': 2}", "[7]", "[<str>]"],
+        )
+        self.assertRegex(before["G['long']"], r"^\[0, 1, 2, .*, \.\.\.\]$")
+        self.assertLess(len(before["G['long']"]), 200)
+        self.assertEqual([e["before"] for e in entries if e["kind"] == "cell"], ["5"])
+
     def test_B03_orders_of_different_objects_interleave_as_written(self):
         source = """
 a, b = [], {}

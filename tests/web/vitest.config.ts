@@ -22,7 +22,7 @@ export default defineConfig({
           include: ["tests/web/node/**/*.test.ts"],
           testTimeout: 4 * kMinute,
           hookTimeout: 4 * kMinute,
-          fileParallelism: false,
+          maxWorkers: 2, // most of a file is one other process after the other
         },
       },
       {

@@ -3,7 +3,7 @@
 
 import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { python } from "@codemirror/lang-python";
+import { pythonLanguage } from "@codemirror/lang-python";
 import {
   bracketMatching,
   HighlightStyle,
@@ -11,7 +11,6 @@ import {
   indentUnit,
   syntaxHighlighting,
 } from "@codemirror/language";
-import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { Annotation, Compartment, EditorState, StateEffect, StateField, type Range } from "@codemirror/state";
 import {
   Decoration,
@@ -42,6 +41,7 @@ export interface Marker {
 }
 
 const searchSlot = new Compartment();
+const markerSlot = new Compartment();
 const byProgram = Annotation.define<boolean>();
 const setLinked = StateEffect.define<Span | null>();
 
@@ -99,6 +99,8 @@ const kHighlight = HighlightStyle.define([
 
 export class Editor {
   readonly #view: EditorView;
+  #markers: readonly Marker[] = [];
+  #marks = false;
 
   constructor(options: EditorOptions) {
     this.#view = new EditorView({
@@ -116,12 +118,13 @@ export class Editor {
           bracketMatching(),
           closeBrackets(),
           searchSlot.of([]),
-          lintGutter(),
-          python(),
+          markerSlot.of([]),
+          pythonLanguage,
           syntaxHighlighting(kHighlight),
           linkedField,
           EditorView.contentAttributes.of({
             "aria-label": "Program",
+            "aria-description": "Tab indents; Escape leaves the editor.",
             tabindex: "0",
             spellcheck: "false",
             autocapitalize: "off",
@@ -176,16 +179,15 @@ export class Editor {
     this.#view.dispatch({ effects });
   }
 
-  setMarkers(markers: readonly Marker[]): void {
-    const { doc } = this.#view.state;
-    const diagnostics = markers
-      .filter(({ line }) => line >= 1 && line <= doc.lines)
-      .map(({ line, severity, message }): Diagnostic => {
-        const { from, to, text } = doc.line(line);
-        return { from: from + (text.length - text.trimStart().length), to, severity, message };
-      })
-      .sort((a, b) => a.from - b.from);
-    this.#view.dispatch(setDiagnostics(this.#view.state, diagnostics));
+  /** Their code is fetched with the first. */
+  async setMarkers(markers: readonly Marker[]): Promise<void> {
+    this.#markers = markers;
+    if (markers.length === 0 && !this.#marks) return;
+    const { mark, marking } = await import("./editor_markers.js");
+    if (markers !== this.#markers) return; // others came meanwhile
+    if (!this.#marks) this.#view.dispatch({ effects: markerSlot.reconfigure(marking) });
+    this.#marks = true;
+    this.#view.dispatch(mark(this.#view.state, markers));
   }
 
   focus(): void {

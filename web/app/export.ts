@@ -66,8 +66,18 @@ function inlineStyle(from: Element, to: Element): void {
   });
 }
 
+export async function saveForRuntime(state: AppState): Promise<void> {
+  const file = await state.exportGraph();
+  if (file) saveFile(file);
+}
+
+/** A program's name without its ending. */
+export function stemOf(file: string): string {
+  return file.replace(/\.py$/, "");
+}
+
 function stem(state: AppState): string {
-  return state.file.peek().replace(/\.py$/, "");
+  return stemOf(state.file.peek());
 }
 
 function save(name: string, type: string, content: string | Uint8Array): void {

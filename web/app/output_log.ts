@@ -53,7 +53,8 @@ export class OutputLog {
       const excess = parts.length - gone > kParts ? first.text.length : this.#length - kShown;
       if (excess <= 0) break;
       const lineEnd = first.text.indexOf("\n", excess - 1) + 1;
-      const cut = excess < first.text.length ? lineEnd || excess : first.text.length;
+      const whole = lineEnd > 0 && lineEnd < excess + kShown / 2; // a line that is longer is cut
+      const cut = excess < first.text.length ? (whole ? lineEnd : excess) : first.text.length;
       first.text = first.text.slice(cut);
       this.#length -= cut;
       this.#cut = true;

@@ -1,4 +1,4 @@
-// In: what the program printed and the files it wrote. Out: the output pane.
+// In: what the program printed and the files it wrote. Out: the output pane, with a field for what the program reads.
 // Invariant: stdout and stderr are told apart by a label as well as by colour; notes are ours, not the program's; the end stays in
 // sight unless someone has scrolled up.
 
@@ -21,6 +21,18 @@ export function OutputPane({ state }: { state: AppState }) {
   return (
     <div class="output">
       <h2>Output</h2>
+      {state.readsInput.value && (
+        <label class="input">
+          <span>Input</span>
+          <textarea
+            rows={2}
+            spellcheck={false}
+            placeholder="Lines for input()"
+            value={state.input.value}
+            onInput={(event) => (state.input.value = event.currentTarget.value)}
+          />
+        </label>
+      )}
       <div
         ref={body}
         class="output-body"

@@ -5,20 +5,20 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { ReportView } from "../view/report_view.js";
 import { baseName } from "../view/span.js";
+import type { Address } from "./address.js";
 import { Editor } from "./editor.js";
 import { examples } from "./examples.js";
-import { saveDrawing, saveGraph, saveProgram, saveReport } from "./export.js";
+import { saveDrawing, saveForRuntime, saveGraph, saveProgram, saveReport } from "./export.js";
 import { OutputPane } from "./output_pane.js";
-import { encodeHash } from "../lib/share.js";
 import type { AppState, Engine } from "./state.js";
 import { loadTheme, saveTheme, type Theme } from "./storage.js";
 
 const kEmbedded = new URLSearchParams(location.search).has("embed");
 
-export function Shell({ state }: { state: AppState }) {
+export function Shell({ state, address }: { state: AppState; address: Address }) {
   return (
     <div class={`page${kEmbedded ? " is-embedded" : ""}`}>
-      <Header state={state} />
+      <Header state={state} address={address} />
       <Notice state={state} />
       <main class="desk">
         <section class="left" aria-label="Program and output">
@@ -39,7 +39,7 @@ export function Shell({ state }: { state: AppState }) {
   );
 }
 
-function Header({ state }: { state: AppState }) {
+function Header({ state, address }: { state: AppState; address: Address }) {
   return (
     <header class="header">
       <h1>
@@ -47,7 +47,7 @@ function Header({ state }: { state: AppState }) {
       </h1>
       <ExamplesMenu state={state} />
       <EngineStatus engine={state.engine.value} onRetry={() => void state.start()} />
-      <Actions state={state} />
+      <Actions state={state} address={address} />
     </header>
   );
 }
@@ -217,9 +217,9 @@ function ExamplesMenu({ state }: { state: AppState }) {
   );
 }
 
-function Actions({ state }: { state: AppState }) {
+function Actions({ state, address }: { state: AppState; address: Address }) {
   const share = async () => {
-    history.replaceState(null, "", await encodeHash({ file: state.file.value, source: state.source.value }));
+    await address.name();
     const where = await navigator.clipboard.writeText(location.href).then(
       () => "clipboard",
       () => "address bar",
@@ -242,12 +242,14 @@ const kSaved = {
   report: { title: "Report (JSON)", save: saveReport },
   drawing: { title: "Graph (SVG)", save: saveDrawing },
   graph: { title: "Graph (JSON)", save: saveGraph },
+  runtime: { title: "Graph (file for the runtime)", save: (state: AppState) => void saveForRuntime(state) },
 };
 
 function SaveMenu({ state }: { state: AppState }) {
   const report = state.view.report.value !== null;
   const graph = (state.view.compilation.value?.graphs.length ?? 0) > 0;
-  const possible = { program: true, report, drawing: graph, graph };
+  const python = state.engine.value.kind === "ready";
+  const possible = { program: true, report, drawing: graph, graph, runtime: graph && python };
   return (
     <label class="save">
       <span class="visually-hidden">Save</span>
@@ -298,7 +300,7 @@ function EditorPane({ state }: { state: AppState }) {
     const text = state.source.value;
     if (editor.value && editor.value.text !== text) editor.value.setText(text);
   });
-  useSignalEffect(() => editor.value?.setMarkers(state.markers.value));
+  useSignalEffect(() => void editor.value?.setMarkers(state.markers.value));
   useSignalEffect(() => {
     const selection = state.view.selection.value;
     const own = selection !== null && baseName(selection.span.file) === state.file.value;

@@ -10,6 +10,7 @@ import { ViewModel } from "../view/model.js";
 import { firstExample, type Example } from "./examples.js";
 import { differenceOf, markersOf, verdictOf } from "./findings.js";
 import type { Marker } from "./editor.js";
+import { stemOf } from "./export.js";
 import { OutputLog, type OutputPart } from "./output_log.js";
 
 export type Engine =
@@ -29,6 +30,9 @@ export class AppState {
   readonly engine = signal<Engine>({ kind: "loading", stage: "downloading", loaded: 0, total: 0 });
   readonly output = signal<readonly OutputPart[]>([]);
   readonly files = signal<ProgramFile[]>([]);
+  /** What the program may read from its standard input. */
+  readonly input = signal("");
+  readonly readsInput = computed(() => /\binput\s*\(|\bstdin\b/.test(this.source.value));
   readonly markers = signal<Marker[]>([]);
   readonly notice = signal<string | null>(null);
   readonly live = signal(true);
@@ -38,6 +42,7 @@ export class AppState {
 
   readonly #session: Session;
   readonly #log = new OutputLog((parts) => (this.output.value = parts));
+  readonly #print = (stream: "stdout" | "stderr", text: string) => this.#log.add(stream, text);
   /** Grows with each thing asked for: what was asked for before is not shown any more. */
   #turn = 0;
   #asked = false;
@@ -84,10 +89,10 @@ export class AppState {
     this.#again = false;
     clearTimeout(this.#timer);
     batch(() => {
+      this.notice.value = null;
       this.file.value = file;
       this.source.value = source;
-      this.#log.clear();
-      this.files.value = [];
+      this.#clearOutput();
       this.markers.value = [];
       this.shownSource.value = null;
       this.view.select(null, "source");
@@ -114,20 +119,24 @@ export class AppState {
     if (this.engine.peek().kind === "running") return;
     const turn = ++this.#turn;
     this.#asked = true;
+    this.#again = false;
     clearTimeout(this.#timer);
     const source = this.source.peek();
-    const result = await this.#execute(turn, source);
+    this.#clearOutput();
+    const result = await this.#execute(turn, source, { onOutput: this.#print });
     if (!result) return;
+    this.files.value = result.files;
     batch(() => {
       this.shownSource.value = source;
       this.view.show(result.report, { "compiled, with tracing": result.milliseconds });
       this.markers.value = markersOf(this.file.peek(), result);
       this.#note(endOf(result));
     });
-    if (this.#again) {
-      this.#again = false;
-      await this.run();
-    }
+    await this.#runAgainIfEdited();
+  }
+
+  async #runAgainIfEdited(): Promise<void> {
+    if (this.#again) await this.run();
   }
 
   /** Runs the program as plain Python, compiled with each call verified, and compiled; says what differs first. */
@@ -135,11 +144,13 @@ export class AppState {
     if (this.engine.peek().kind === "running") return;
     const turn = ++this.#turn;
     const source = this.source.peek();
+    this.#clearOutput();
     const eager = await this.#execute(turn, source, { enabled: false });
     const verified = eager && (await this.#execute(turn, source, { verify: true }));
-    const compiled = verified && (await this.#execute(turn, source));
+    const compiled = verified && (await this.#execute(turn, source, { onOutput: this.#print }));
     if (!compiled) return;
     batch(() => {
+      this.files.value = compiled.files;
       this.shownSource.value = source;
       this.view.show(compiled.report, {
         "plain Python": eager.milliseconds,
@@ -149,6 +160,23 @@ export class AppState {
       const times = `Plain Python ${eager.milliseconds.toFixed(1)} ms, compiled ${compiled.milliseconds.toFixed(1)} ms with tracing.`;
       this.#note(`${differenceOf(eager, compiled)} ${verdictOf(verified)} ${times}`);
     });
+    await this.#runAgainIfEdited();
+  }
+
+  /** The file for thirdbook/runtime of the graph that is shown: the program runs again, up to the call that computes it. */
+  async exportGraph(): Promise<ProgramFile | null> {
+    const graph = this.view.compilation.peek()?.graphs[0];
+    const source = this.shownSource.peek();
+    if (!graph || source === null || this.engine.peek().kind === "running") return null;
+    const result = await this.#execute(++this.#turn, source, { exportGraph: graph.text });
+    const exported = result?.exported ?? null;
+    if (exported?.kind === "refused") this.#note(`There is no file of this graph: ${exported.reason}.`);
+    if (exported?.kind === "file")
+      this.#note("The file of this graph runs without Python: see thirdbook/runtime.");
+    void this.#runAgainIfEdited();
+    return exported?.kind === "file"
+      ? { name: `${stemOf(this.file.peek())}.tbexport`, bytes: exported.bytes }
+      : null;
   }
 
   /** Ends a runaway program; Python starts anew. */
@@ -172,9 +200,7 @@ export class AppState {
   }
 
   /** null: it has not run to its end, or something else was asked for meanwhile. */
-  async #execute(turn: number, source: string, settings: RunOptions = {}): Promise<ProgramResult | null> {
-    this.#log.clear();
-    this.files.value = [];
+  async #execute(turn: number, source: string, settings: RunOptions): Promise<ProgramResult | null> {
     try {
       await this.#session.start();
       if (turn !== this.#turn) return null;
@@ -183,12 +209,14 @@ export class AppState {
       const result = await this.#session.run(source, {
         ...settings,
         file: this.file.peek(),
-        onOutput: (stream, text) => this.#log.add(stream, text),
+        stdin: this.input.peek(),
       });
       this.engine.value = ready;
       if (turn !== this.#turn) return null;
-      this.files.value = result.files;
-      if (result.trouble !== null) this.#note(`The interpreter failed: ${result.trouble}`);
+      if (result.trouble !== null) {
+        this.#note(`The interpreter failed: ${result.trouble.replace(/\.$/, "")}. Python starts again.`);
+        this.#restart();
+      }
       return result;
     } catch (error) {
       this.#fail(error);
@@ -201,6 +229,11 @@ export class AppState {
     if (stopped) return;
     const code = error instanceof ThirdbookError ? error.code : "worker-failed";
     this.engine.value = { kind: "failed", code, message: messageOf(error) };
+  }
+
+  #clearOutput(): void {
+    this.#log.clear();
+    this.files.value = [];
   }
 
   #note(text: string): void {

@@ -1,4 +1,4 @@
-// In: the program on the page. Out: the last one, on the next visit.
+// In: the program on the page. Out: the last one, on the next visit; after a reload, the last one of this tab.
 // Invariant: works where storage is forbidden (then nothing is remembered); `?safe` restores nothing.
 
 import { safeFileName, type SharedProgram } from "../lib/share.js";
@@ -10,21 +10,23 @@ export type Theme = "auto" | "light" | "dark";
 
 export function loadProgram(): SharedProgram | null {
   if (new URLSearchParams(location.search).has("safe")) return null;
-  const { file, source } = (parse(read(kKey)) ?? {}) as Partial<Record<keyof SharedProgram, unknown>>;
+  const { file, source } = (parse(read(tab, kKey) ?? read(always, kKey)) ?? {}) as Partial<
+    Record<keyof SharedProgram, unknown>
+  >;
   return typeof file === "string" && typeof source === "string" ? { file: safeFileName(file), source } : null;
 }
 
 export function saveProgram(program: SharedProgram): void {
-  write(kKey, JSON.stringify(program));
+  for (const where of [tab, always]) write(where, kKey, JSON.stringify(program));
 }
 
 export function loadTheme(): Theme {
-  const theme = read(kThemeKey);
+  const theme = read(always, kThemeKey);
   return theme === "light" || theme === "dark" ? theme : "auto";
 }
 
 export function saveTheme(theme: Theme): void {
-  write(kThemeKey, theme);
+  write(always, kThemeKey, theme);
 }
 
 function parse(text: string | null): unknown {
@@ -35,17 +37,21 @@ function parse(text: string | null): unknown {
   }
 }
 
-function read(key: string): string | null {
+// Where storage is forbidden, even naming it throws.
+const always = () => localStorage;
+const tab = () => sessionStorage;
+
+function read(where: () => Storage, key: string): string | null {
   try {
-    return localStorage.getItem(key);
+    return where().getItem(key);
   } catch {
     return null;
   }
 }
 
-function write(key: string, value: string): void {
+function write(where: () => Storage, key: string, value: string): void {
   try {
-    localStorage.setItem(key, value);
+    where().setItem(key, value);
   } catch {
     // Full or forbidden: the page works without.
   }

@@ -26,7 +26,12 @@ export interface RunMessage {
   enabled: boolean;
   backend: string | null;
   verify: boolean;
+  /** The text of a graph of the report, whose file is wanted; the program then runs no further than that call. */
+  exportGraph: string | null;
 }
+
+/** A graph's file for thirdbook/runtime, or why there is none. */
+export type Exported = { kind: "file"; bytes: Uint8Array } | { kind: "refused"; reason: string };
 
 /** A file that a program has left in its folder. */
 export interface ProgramFile {
@@ -56,5 +61,6 @@ export type FromWorker =
       report: Report | null;
       trouble: string | null;
       files: ProgramFile[];
+      exported: Exported | null;
     }
   | { kind: "doctor"; report: DoctorReport };

@@ -4,7 +4,7 @@
 
 import type { DoctorReport } from "./doctor.js";
 import { ThirdbookError } from "./errors.js";
-import type { FromWorker, ProgramFile, Stage, StageTiming, ToWorker } from "./protocol.js";
+import type { Exported, FromWorker, ProgramFile, Stage, StageTiming, ToWorker } from "./protocol.js";
 import type { Report } from "./report.js";
 import { Watchdog } from "./watchdog.js";
 
@@ -29,6 +29,8 @@ export interface RunOptions {
   enabled?: boolean;
   backend?: string;
   verify?: boolean;
+  /** The text of a graph of an earlier run's report: the program runs up to the call that computes it, and `exported` has its file. */
+  exportGraph?: string;
   onOutput?: (stream: "stdout" | "stderr", text: string) => void;
 }
 
@@ -43,6 +45,8 @@ export interface ProgramResult {
   trouble: string | null;
   /** What the program has left in its folder, up to 16 MB. */
   files: ProgramFile[];
+  /** Where `exportGraph` was given: the graph's file for thirdbook/runtime, or why there is none. */
+  exported: Exported | null;
 }
 
 interface OpenRun {
@@ -92,6 +96,7 @@ export class Session {
         enabled: options.enabled ?? true,
         backend: options.backend ?? null,
         verify: options.verify ?? false,
+        exportGraph: options.exportGraph ?? null,
       });
     });
   }
@@ -170,16 +175,9 @@ export class Session {
       case "done": {
         const run = this.#runs.get(message.run);
         this.#runs.delete(message.run);
-        const { status, milliseconds, report, trouble, files } = message;
-        run?.resolve({
-          status,
-          stdout: run.stdout,
-          stderr: run.stderr,
-          milliseconds,
-          report,
-          trouble,
-          files,
-        });
+        const { status, milliseconds, report, trouble, files, exported } = message;
+        const { stdout, stderr } = run ?? { stdout: "", stderr: "" };
+        run?.resolve({ status, stdout, stderr, milliseconds, report, trouble, files, exported });
         return;
       }
       case "doctor":

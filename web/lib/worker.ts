@@ -1,8 +1,10 @@
 // In: messages of protocol.ts, in a module worker. Out: Pyodide with Thirdbook, running programs; answers by message.
-// Invariant: starts once; one program at a time; each program finds fresh modules of its own, a fresh `__main__` and reset caches.
+// Invariant: starts once; one program at a time; each program finds the interpreter as the first one did, a fresh `__main__` and reset caches.
 
 import { doctor } from "./doctor.js";
 import { messageOf, ThirdbookError } from "./errors.js";
+import { GraphCatch } from "./export_call.js";
+import { FreshWorld } from "./fresh_world.js";
 import type { Pyodide } from "./host.js";
 import { install } from "./install.js";
 import type {
@@ -78,18 +80,28 @@ export function serve(scope: Scope): void {
 }
 
 function failedRun(run: number, error: unknown) {
-  return { run, status: 1, milliseconds: 0, report: null, trouble: messageOf(error), files: [] };
+  return {
+    run,
+    status: 1,
+    milliseconds: 0,
+    report: null,
+    trouble: messageOf(error),
+    files: [],
+    exported: null,
+  };
 }
 
 class Runtime {
   readonly pyodide: WorkerPyodide;
   readonly #runner: Runner;
+  readonly #world: FreshWorld;
   readonly #post: (message: FromWorker) => void;
 
   private constructor(pyodide: WorkerPyodide, post: (message: FromWorker) => void) {
     this.pyodide = pyodide;
     this.#post = post;
     this.#runner = new Runner(pyodide);
+    this.#world = new FreshWorld(pyodide);
   }
 
   static async start(message: StartMessage, post: (message: FromWorker) => void): Promise<Runtime> {
@@ -128,7 +140,7 @@ class Runtime {
     pyodide.FS.chdir(kFolder);
     for (const name of filesIn(pyodide.FS)) pyodide.FS.unlink(`${kFolder}/${name}`);
     pyodide.FS.writeFile(path, message.source);
-    pyodide.runPython("import thirdbook, linecache; thirdbook.reset(); linecache.clearcache()");
+    this.#world.restore();
     this.#runner.settings({
       enabled: message.enabled,
       backend: message.backend ?? "auto",
@@ -137,21 +149,25 @@ class Runtime {
     const from = performance.now();
     let status = 1;
     let trouble: string | null = null;
+    const graph = message.exportGraph === null ? null : new GraphCatch(pyodide, message.exportGraph);
     try {
       status = await this.#runner.run(path, path, message.args);
     } catch (error) {
       trouble = messageOf(error);
     }
+    const exported = graph?.end() ?? null;
     const milliseconds = performance.now() - from;
     let report: Report | null = null;
     try {
-      report = JSON.parse(String(pyodide.runPython("import json; json.dumps(thirdbook.report())"))) as Report;
+      report = JSON.parse(
+        String(pyodide.runPython("import json, thirdbook; json.dumps(thirdbook.report())")),
+      ) as Report;
     } catch (error) {
       trouble ??= messageOf(error);
     }
     output.flush();
     const files = filesOf(pyodide.FS, message.file);
-    this.#post({ kind: "done", run: message.run, status, milliseconds, report, trouble, files });
+    this.#post({ kind: "done", run: message.run, status, milliseconds, report, trouble, files, exported });
   }
 }
 

@@ -80,7 +80,7 @@ export function GraphDrawing({ model, compilation, graph, index, collapsed, sear
         }}
         viewBox={`${left} ${top} ${width} ${height}`}
         role="img"
-        tabIndex={0}
+        tabindex={0} // in SVG, attributes are told apart by case
         aria-label={`${name}: ${graph.nodes.length} nodes in layers. Arrow keys move, plus and minus zoom, 0 resets; the list form has the same content.`}
         onKeyDown={onKeyDown}
         onPointerMove={onPointerMove}

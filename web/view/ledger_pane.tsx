@@ -3,6 +3,7 @@
 import type { Compilation, Mutation } from "../report/types.js";
 import { ListBox } from "./list_box.js";
 import type { ViewModel } from "./model.js";
+import { afterOf } from "./objects.js";
 import { ObjectsPane } from "./objects_pane.js";
 import { placeOf, spanOfSite } from "./span.js";
 
@@ -51,7 +52,7 @@ function Entry({ entry, replayed, recorded }: { entry: Mutation; replayed: boole
               <span class="tb-before">{entry.before}</span> →{" "}
             </>
           )}
-          {entry.after}
+          {afterOf(entry)}
         </code>
         <span class="tb-dim tb-sites">
           {`${entry.kind} · `}

@@ -22,12 +22,11 @@ export interface ObjectState {
 
 /** Which object an entry writes, which part of it, and whether the part gets a whole new value. */
 function placeIn(entry: Mutation): { object: string; field: string; whole: boolean } {
-  const [, verb, key] = /^(?:[\w.]+\.)?(setattr|delattr|setitem|delitem) (.+)$/.exec(entry.operation) ?? [];
+  const [, verb, key] = /^(setattr|delattr|setitem|delitem) (.+)$/.exec(entry.operation) ?? [];
   if (verb?.endsWith("attr")) return { object: entry.source, field: `.${key}`, whole: true };
   if (entry.kind === "global")
     return { object: "module globals", field: plainName(key ?? entry.source), whole: true };
   if (entry.kind === "cell") return { object: "closure", field: entry.source, whole: true };
-  if (verb?.endsWith("item")) return { object: entry.source, field: `[${key}]`, whole: true };
   return { object: entry.source, field: "contents", whole: false };
 }
 
@@ -35,14 +34,23 @@ function plainName(key: string): string {
   return key.replace(/^'(.*)'$/, "$1");
 }
 
-/** "append('x')" for list.append of 'x'. */
-function callOf(entry: Mutation): string {
-  return `${entry.operation.slice(entry.operation.lastIndexOf(".") + 1)}(${entry.after})`;
+/** What is done to a container: "append('x')" for list.append of 'x', "['a'] = 1" for dict.setitem 'a'. */
+function changeOf(entry: Mutation): string {
+  const [head = ""] = entry.operation.split(" ");
+  const type = head.slice(0, head.lastIndexOf(".") + 1); // "list."
+  const steps = entry.operation.slice(type.length).split(`, ${type}`);
+  const [only = ""] = steps;
+  if (steps.length > 1) return `${steps.join(", ")}${entry.after === "" ? "" : `: ${entry.after}`}`;
+  const [, verb, key] = /^(setitem|delitem) (.+)$/.exec(only) ?? [];
+  if (verb === "setitem") return `[${key}] = ${entry.after}`;
+  if (verb === "delitem") return `del [${key}]`;
+  return only.endsWith("=") ? `${only} ${entry.after}` : `${only}(${entry.after})`;
 }
 
-function afterOf(entry: Mutation, whole: boolean): string {
-  if (/\bdel(attr|item) /.test(entry.operation)) return "deleted";
-  return whole ? entry.after : callOf(entry);
+/** What an entry makes of its place. */
+export function afterOf(entry: Mutation): string {
+  if (/^del(attr|item) /.test(entry.operation)) return "deleted";
+  return entry.kind === "value-existing" ? changeOf(entry) : entry.after;
 }
 
 /** The objects that the ledger names: each part with its value at this step and what waits for it. */
@@ -64,7 +72,7 @@ export function objectsAt(compilation: Compilation, world: World): ObjectState[]
     };
     fields.set(place.field, field);
     field.entries.push(entry);
-    const after = afterOf(entry, place.whole);
+    const after = afterOf(entry);
     if (world.replayed.has(index)) {
       field.changed = true;
       if (place.whole) field.value = after;

@@ -14,7 +14,7 @@ const kTimeout = 60_000;
 export function thirdbook(options: PluginOptions = {}): Plugin {
   return {
     name: "thirdbook-vitest",
-    config: () => ({
+    config: ({ test = {} }) => ({
       define: { __THIRDBOOK_PLAYGROUND__: JSON.stringify(options.playgroundURL ?? "") },
       optimizeDeps: { exclude: ["pyodide", "thirdbook"] },
       server: {
@@ -25,8 +25,9 @@ export function thirdbook(options: PluginOptions = {}): Plugin {
       },
       test: {
         setupFiles: ["thirdbook/vitest/setup"],
-        testTimeout: kTimeout,
-        hookTimeout: kTimeout,
+        // What a plugin gives wins over what the project says.
+        testTimeout: test.testTimeout ?? kTimeout,
+        hookTimeout: test.hookTimeout ?? kTimeout,
         server: { deps: { inline: ["thirdbook"] } },
       },
     }),

@@ -5,7 +5,7 @@ import { launch, type Browser } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { encodeHash } from "../../../web/lib/share.js";
 import { examples, kDay16Output } from "../examples.js";
-import { ready, Site } from "./site.js";
+import { Site } from "./site.js";
 import { available as webkitAvailable, WebKitPage } from "./webkit.js";
 
 const kFirefox = process.env["THIRDBOOK_FIREFOX"] || "/usr/bin/firefox-esr";
@@ -77,30 +77,26 @@ let site: Site;
 let expected: Record<string, string>;
 beforeAll(async () => {
   site = await Site.open();
-  const { page } = await site.page();
-  await ready(page);
+  const { page } = await site.warm();
   expected = await countersOfExamples(remoteOf(page));
-  await site.closePages();
 });
 afterAll(() => site.close());
 
 describe.skipIf(!existsSync(kFirefox))("Firefox ESR", () => {
   let browser: Browser;
+  let remote: Remote;
   beforeAll(async () => {
     browser = await launch({ browser: "firefox", executablePath: kFirefox, headless: true });
+    const page = await browser.newPage();
+    await page.goto(site.url);
+    remote = remoteOf(page);
   });
   afterAll(() => browser.close());
 
-  test("runs the first example", async () => {
-    const page = await browser.newPage();
-    await page.goto(site.url);
-    await runFirstExample(remoteOf(page));
-  });
+  test("runs the first example", () => runFirstExample(remote));
 
   test("traces every example as Chromium does", async () => {
-    const page = await browser.newPage();
-    await page.goto(site.url);
-    expect(await countersOfExamples(remoteOf(page))).toEqual(expected);
+    expect(await countersOfExamples(remote)).toEqual(expected);
   });
 
   test("shows a shared link and runs it on Run only", async () => {
@@ -111,30 +107,20 @@ describe.skipIf(!existsSync(kFirefox))("Firefox ESR", () => {
 });
 
 describe.skipIf(!webkitAvailable)("WebKitGTK", () => {
-  test("runs the first example", async () => {
-    const page = await WebKitPage.open(site.url);
-    try {
-      await runFirstExample(page);
-    } finally {
-      await page.close();
-    }
+  let page: WebKitPage;
+  beforeAll(async () => {
+    page = await WebKitPage.open(site.url);
   });
+  afterAll(() => page.close());
+
+  test("runs the first example", () => runFirstExample(page));
 
   test("traces every example as Chromium does", async () => {
-    const page = await WebKitPage.open(site.url);
-    try {
-      expect(await countersOfExamples(page)).toEqual(expected);
-    } finally {
-      await page.close();
-    }
+    expect(await countersOfExamples(page)).toEqual(expected);
   });
 
   test("shows a shared link and runs it on Run only", async () => {
-    const page = await WebKitPage.open(site.url + (await kShared));
-    try {
-      await openSharedLink(page);
-    } finally {
-      await page.close();
-    }
+    await page.go(`${site.url}?shared${await kShared}`);
+    await openSharedLink(page);
   });
 });

@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { load } from "../../../build/npm/lib/runtime.js";
 import { encodeHash } from "../../../web/lib/share.js";
 import { examples, kDay16Output } from "../examples.js";
 import { violationsOf } from "../schema.js";
 import { kGpuFlags } from "./gpu.js";
-import { output, ready, run, Site, write } from "./site.js";
+import { openExample, output, ready, run, Site, write } from "./site.js";
 
 let site: Site;
 beforeAll(async () => {
@@ -27,10 +28,38 @@ describe("the first visit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("runs day16 in the worker and shows graph, guards, ledger and both bytecodes", async () => {
-    const { page, complaints } = await site.page();
+  test("says what it loads, how much of it, and what it does then", async () => {
+    const said: string[] = [];
+    const { page } = await site.page("", {}, async (other) => {
+      await other.exposeFunction("said", (text: string) => said.push(text));
+      await other.addInitScript(() => {
+        const tell = () => {
+          const text = document.querySelector(".engine")?.textContent ?? "";
+          void (globalThis as unknown as { said(text: string): void }).said(text);
+        };
+        const all = { subtree: true, childList: true, characterData: true };
+        new MutationObserver(tell).observe(document, all);
+      });
+    });
     await ready(page);
-    await run(page);
+    const seen = said.join("\n");
+    expect(seen).toMatch(/Downloading Python[\d.]+ of 1\d\.\d MB/);
+    const stages = [
+      "Downloading Python",
+      "Compiling Python",
+      "Starting Python",
+      "Installing Thirdbook",
+      "Ready",
+    ];
+    expect(stages.map((stage) => seen.indexOf(stage))).toEqual(
+      stages.map((stage) => seen.indexOf(stage)).sort((a, b) => a - b),
+    );
+    expect(stages.filter((stage) => !seen.includes(stage))).toEqual([]);
+  });
+
+  test("runs day16 in the worker and shows graph, guards, ledger and both bytecodes", async () => {
+    const { page, complaints } = await site.warm();
+    await openExample(page, "day16.py");
     expect(await output(page)).toBe(kDay16Output);
     for (const name of ["Guards", "Ledger, in replay order", "Bytecode, original", "Bytecode, rewritten"]) {
       const list = page.getByRole("listbox", { name, exact: true });
@@ -94,8 +123,7 @@ describe("the stepper", () => {
 });
 
 test("the diagram of objects draws an arrow when the replay has made one hold another", async () => {
-  const { page } = await site.page();
-  await ready(page);
+  const { page } = await site.warm();
   await write(
     page,
     "import torch\nclass Box: pass\na, b = Box(), Box()\n@torch.compile\ndef f(x):\n    a.inner = b\n    b.seen = 1\n    return x + 1\nf(torch.ones(2))\n",
@@ -121,13 +149,64 @@ test("the diagram of objects draws an arrow when the replay has made one hold an
   await page.locator(".tb-object", { hasText: "G['a']" }).waitFor();
 });
 
+test("a drawn graph is moved, zoomed, searched and collapsed; as a list it says the same", async () => {
+  const { page } = await site.warm();
+  await openExample(page, "fused_chain.py");
+  const drawing = page.getByRole("img", { name: /^Graph: \d+ nodes in layers/ });
+  const number = (index: number) => async () =>
+    Number(((await drawing.getAttribute("viewBox")) ?? "").split(" ")[index]);
+  const [x, w] = [number(0), number(2)];
+  const [left, width] = [await x(), await w()];
+  await drawing.focus();
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(x).toBeGreaterThan(left);
+  await page.keyboard.press("+");
+  await expect.poll(w).toBeLessThan(width);
+  await page.keyboard.press("0");
+  await expect.poll(x).toBe(left);
+  expect(await w()).toBe(width);
+  await page.getByRole("button", { name: "Zoom out" }).click();
+  await expect.poll(w).toBeGreaterThan(width);
+  await page.getByRole("button", { name: "Show the whole graph" }).click();
+  await expect.poll(w).toBe(width);
+  const place = (await drawing.boundingBox()) ?? { x: 0, y: 0 };
+  await page.mouse.move(place.x + 5, place.y + 5);
+  await page.mouse.down();
+  await page.mouse.move(place.x + 45, place.y + 5);
+  await page.mouse.up();
+  await expect.poll(x).toBeLessThan(left);
+
+  const boxes = drawing.locator(".tb-box");
+  const all = await boxes.count();
+  const search = page.getByRole("searchbox", { name: "Graph: find a node" });
+  await search.fill("mul");
+  const unmatched = await drawing.locator(".is-unmatched").count();
+  expect(unmatched).toBeGreaterThan(0);
+  expect(unmatched).toBeLessThan(all);
+  await page.getByRole("group", { name: "Graph: form" }).getByRole("button", { name: "List" }).click();
+  const list = page.getByRole("listbox", { name: "Graph: nodes" }).getByRole("option");
+  expect(await list.count()).toBe(all - unmatched);
+  await search.fill("");
+  expect(await list.count()).toBe(all);
+  await page.getByRole("group", { name: "Graph: form" }).getByRole("button", { name: "Drawing" }).click();
+  await page.getByRole("button", { name: "Collapse kernels" }).click();
+  expect(await boxes.count()).toBeLessThan(all);
+  await page
+    .getByText(/^Code of k0/)
+    .first()
+    .click();
+  expect(
+    await page
+      .getByLabel(/^Code of k0/)
+      .first()
+      .innerText(),
+  ).toMatch(/local\.get|v128|f32x4/);
+});
+
 describe("a person's own program", () => {
   test("runs while typing once it has been run, and keeps errors in the margin", async () => {
-    const { page } = await site.page();
-    await ready(page);
+    const { page } = await site.warm();
     await write(page, "print('one')\n");
-    await page.waitForTimeout(1000);
-    expect(await output(page)).toBe(kDay16Output);
     await run(page);
     expect(await output(page)).toBe("one\n");
     await write(page, "print('two')\nraise ValueError('boom')\n");
@@ -148,8 +227,7 @@ describe("a person's own program", () => {
   });
 
   test("is stopped when it runs away; text and report stay and Python starts again", async () => {
-    const { page } = await site.page();
-    await ready(page);
+    const { page } = await site.warm();
     await write(page, "while True: pass\n");
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.getByRole("button", { name: "Stop" }).click();
@@ -162,8 +240,7 @@ describe("a person's own program", () => {
   });
 
   test("is stopped when it prints on both streams without end, and only the newest is shown", async () => {
-    const { page } = await site.page();
-    await ready(page);
+    const { page } = await site.warm();
     await write(page, "import sys\nwhile True:\n    print('out')\n    print('err', file=sys.stderr)\n");
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.getByText("Earlier output is left out here.").waitFor();
@@ -174,15 +251,52 @@ describe("a person's own program", () => {
   });
 
   test("ends when an example is chosen, which then runs", async () => {
-    const { page, complaints } = await site.page();
-    await ready(page);
+    const { page, complaints } = await site.warm();
     await write(page, "while True: pass\n");
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.getByRole("button", { name: "Stop" }).waitFor();
-    await page.getByRole("combobox", { name: "Examples" }).selectOption("day16.py");
-    await page.getByText(/^Done in /).waitFor({ timeout: 60_000 });
+    await openExample(page, "day16.py");
     expect(await output(page)).toBe(kDay16Output);
     expect(complaints).toEqual([]);
+  });
+
+  test("runs again when it was edited while it ran", async () => {
+    const { page } = await site.warm();
+    await write(page, "import time\ntime.sleep(1.5)\nprint('slow')\n");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await write(page, "print('quick')\n");
+    await expect.poll(() => output(page), { timeout: 20_000 }).toBe("quick\n");
+  });
+
+  test("reads from the field for its input", async () => {
+    const { page } = await site.warm();
+    await write(page, "print('hello', input('name? '), int(input()) + 1)\n");
+    await page.getByRole("textbox", { name: "Input" }).fill("Ada\n41\n");
+    await run(page);
+    expect(await output(page)).toBe("name? hello Ada 42\n");
+  });
+
+  test("finds the interpreter whole, whatever the one before it did", async () => {
+    const { page } = await site.warm();
+    await write(
+      page,
+      "import builtins, sys, torch\ntorch.set_default_dtype(torch.float64)\nsys.path.clear()\nsys.setrecursionlimit(60)\nsys.stdout = None\ndel builtins.print, builtins.len\nbuiltins.left = 1\n",
+    );
+    await run(page);
+    await write(
+      page,
+      "import colorsys, torch\nprint(len('four'), 'left' in dir(__builtins__), torch.ones(1).dtype)\n",
+    );
+    await run(page);
+    expect(await output(page)).toBe("4 False torch.float32\n");
+    await write(page, "import os\nos._exit(1)\n");
+    await run(page);
+    await page.getByText(/^The interpreter failed: .* Python starts again\.$/).waitFor();
+    await write(page, "import torch\nprint(torch.ones(1))\n");
+    await ready(page);
+    await run(page);
+    expect(await output(page)).toBe("tensor([1.])\n");
   });
 
   test("is there again on the next visit, but not in safe mode", async () => {
@@ -193,11 +307,23 @@ describe("a person's own program", () => {
     await page.goto(`${site.url}?safe`);
     expect(await page.locator(".cm-content").innerText()).toMatch(/class Model/);
   });
+
+  test("stays that of its tab when there are two", async () => {
+    const { page } = await site.page();
+    await write(page, "print('first tab')\n");
+    const other = await page.context().newPage();
+    await other.goto(site.url);
+    await write(other, "print('second tab')\n");
+    await page.reload();
+    expect(await page.locator(".cm-content").innerText()).toMatch(/first tab/);
+    const third = await page.context().newPage();
+    await third.goto(site.url);
+    expect(await third.locator(".cm-content").innerText()).toMatch(/second tab/);
+  });
 });
 
 test("Reset shows the first example with the run that came with the page", async () => {
-  const { page } = await site.page();
-  await ready(page);
+  const { page } = await site.warm();
   await write(page, "print('mine')\n");
   await run(page);
   await page.getByRole("button", { name: "Reset" }).click();
@@ -219,6 +345,24 @@ describe("a shared link", () => {
     await run(page);
     expect(await output(page)).toBe("ran\n");
     expect(complaints).toEqual([]);
+  });
+
+  test("leaves the own program for the way back, and names the program shown or none", async () => {
+    const theirs = await encodeHash({ file: "theirs.py", source: "print('theirs')\n" });
+    const { page } = await site.page();
+    const text = () => page.locator(".cm-content").innerText();
+    await write(page, "print('mine')\n");
+    await page.goto(site.url + theirs);
+    await page.getByText(/came with a link/).waitFor();
+    expect(await text()).toMatch(/print\('theirs'\)/);
+    await page.goBack();
+    await expect.poll(text).toMatch(/print\('mine'\)/);
+    await page.goForward();
+    await expect.poll(text).toMatch(/print\('theirs'\)/);
+    await write(page, "print('edited')\n");
+    await page.waitForURL((url) => url.hash === "");
+    await page.reload();
+    await expect.poll(text).toMatch(/print\('edited'\)/);
   });
 
   test("made by Share opens as the same program", async () => {
@@ -252,12 +396,9 @@ describe("a shared link", () => {
 
 describe("each example", () => {
   test("prints the same compiled as in plain Python, chosen from the menu", async () => {
-    const { page, complaints } = await site.page();
-    await ready(page);
-    const menu = page.getByRole("combobox", { name: "Examples" });
+    const { page, complaints } = await site.warm();
     for (const { file, source } of examples) {
-      await menu.selectOption(file);
-      await page.getByText(/^(Done|Exit status \d+) in /).waitFor({ timeout: 60_000 });
+      await openExample(page, file);
       expect((await page.locator(".cm-content").innerText()).slice(0, 20), file).toBe(source.slice(0, 20));
       await page.getByRole("button", { name: "Compare with eager" }).click();
       const verdict = page.locator(".output .note", { hasText: /Plain Python/ });
@@ -268,13 +409,6 @@ describe("each example", () => {
   });
 });
 
-/** Opens an example and waits for its end. */
-async function openExample(page: Page, file: string): Promise<void> {
-  await ready(page);
-  await page.getByRole("combobox", { name: "Examples" }).selectOption(file);
-  await page.getByText(/^(Done|Exit status \d+) in /).waitFor({ timeout: 60_000 });
-}
-
 async function savedBy(page: Page, act: () => Promise<unknown>): Promise<{ name: string; bytes: Buffer }> {
   const [download] = await Promise.all([page.waitForEvent("download"), act()]);
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
@@ -282,18 +416,41 @@ async function savedBy(page: Page, act: () => Promise<unknown>): Promise<{ name:
 
 describe("what the report says", () => {
   test("why a function was compiled again: the guard, the value it asks for and the one it met", async () => {
-    const { page } = await site.page();
+    const { page } = await site.warm();
     await openExample(page, "recompile.py");
     const table = page.getByRole("table", { name: /Layer\.forward was compiled 2 times/ });
     expect(await table.getByRole("row").last().innerText()).toMatch(
       /#2\s+not \(L\['self'\]\.double\) line 12\s+False → True/,
     );
+    await page.getByRole("option", { name: /double.*failed \d×/s }).waitFor();
     await table.getByRole("button", { name: "Show version 2" }).click();
     await page.locator(".tb-box .tb-title", { hasText: "mul" }).waitFor();
   });
 
+  test("at the line of a break its reason and what to do, by mouse and by keyboard", async () => {
+    const { page } = await site.warm();
+    await openExample(page, "graph_break.py");
+    const said = /Graph break, .*graph_break\(\)/;
+    await page.locator(".cm-lint-marker-warning").hover();
+    await page.locator(".cm-tooltip", { hasText: said }).waitFor();
+    await page.mouse.move(0, 0);
+    await page.locator(".cm-tooltip").waitFor({ state: "detached" });
+    await page.locator(".cm-line").first().click();
+    await page.keyboard.press("F8");
+    await page.locator(".cm-tooltip", { hasText: said }).waitFor();
+  });
+
+  test("what each instruction of the rewritten code is for", async () => {
+    const { page } = await site.warm();
+    await openExample(page, "graph_break.py");
+    const roles = page.getByRole("listbox", { name: "Bytecode, rewritten" }).locator(".tb-role");
+    expect([...new Set(await roles.allTextContents())]).toEqual(
+      expect.arrayContaining(["load", "graph", "replay", "resume"]),
+    );
+  });
+
   test("which entry of the catalogue a break belongs to, with a page that opens its program", async () => {
-    const { page, complaints } = await site.page();
+    const { page, complaints } = await site.warm();
     await openExample(page, "graph_break.py");
     const [catalogue] = await Promise.all([
       page.context().waitForEvent("page"),
@@ -303,6 +460,7 @@ describe("what the report says", () => {
     await article.getByRole("link", { name: "Open in the playground" }).click();
     await catalogue.getByText(/came with a link/).waitFor();
     expect(await catalogue.locator(".cm-content").innerText()).toMatch(/graph_break\(\)/);
+    await catalogue.close();
     expect(complaints).toEqual([]);
   });
 });
@@ -310,11 +468,11 @@ describe("what the report says", () => {
 describe("on a page with a GPU", async () => {
   const gpuSite = await Site.open({ flags: kGpuFlags });
   afterAll(() => gpuSite.close());
-  const probe = await gpuSite.page();
-  const hasAdapter = await probe.page.evaluate(async () => Boolean(await navigator.gpu?.requestAdapter()));
+  const { page, complaints } = await gpuSite.page();
+  const hasAdapter = await page.evaluate(async () => Boolean(await navigator.gpu?.requestAdapter()));
 
   test.skipIf(!hasAdapter)("the example of the GPU runs there, and its shaders are shown", async () => {
-    const { page, complaints } = await gpuSite.page();
+    await ready(page);
     await openExample(page, "gpu_running_mean.py");
     expect(await output(page)).toMatch(/^webgpu webgpu 3\n/);
     const shaders = page.getByRole("heading", { name: /On the GPU, in WGSL/ });
@@ -327,7 +485,7 @@ describe("on a page with a GPU", async () => {
 
 describe("Compare with eager", () => {
   test("runs plain, verified and compiled, and times them", async () => {
-    const { page } = await site.page();
+    const { page } = await site.warm();
     await openExample(page, "class_counter.py");
     await page.getByRole("button", { name: "Compare with eager" }).click();
     await page.getByText(/Verify mode found the same values and effects/).waitFor({ timeout: 60_000 });
@@ -360,8 +518,25 @@ describe("Save", () => {
     expect(graph[0]?.nodes.map((node) => node.op)).toContain("mul");
   });
 
+  test("gives a file of the graph that runs without Python, or says why there is none", async () => {
+    const { page } = await site.warm();
+    await openExample(page, "day16.py");
+    const menu = page.getByRole("combobox", { name: "Save" });
+    const file = await savedBy(page, () => menu.selectOption("runtime"));
+    expect(file.name).toBe("day16.tbexport");
+    const graph = await load(file.bytes);
+    const x = { dtype: "float32", shape: [4], data: Float32Array.of(1, 2, 3, 4) };
+    const { outputs, effects } = await graph.run({ "L['x']": x });
+    expect(outputs[0]?.data).toEqual(Float32Array.of(2, 4, 6, 8));
+    expect(effects).toHaveLength(2);
+    expect(await output(page)).toBe(kDay16Output);
+    await openExample(page, "graph_break.py");
+    await menu.selectOption("runtime");
+    await page.getByText(/^There is no file of this graph: graph_break\(\)/).waitFor();
+  });
+
   test("gives a file that the program has written, such as an exported graph", async () => {
-    const { page } = await site.page();
+    const { page } = await site.warm();
     await openExample(page, "export_graph.py");
     const file = await savedBy(page, () => page.getByRole("button", { name: "Save model.tbexport" }).click());
     expect([file.name, file.bytes.subarray(0, 8).toString()]).toEqual(["model.tbexport", "TBEXPORT"]);
@@ -372,7 +547,7 @@ describe("Save", () => {
 
 describe("without a network", () => {
   test("the page works after the first visit", async () => {
-    const { page } = await site.page();
+    const { page } = await site.page("", { serviceWorkers: "allow" });
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
     await page.context().setOffline(true);
     await page.reload();
@@ -385,7 +560,7 @@ describe("without a network", () => {
 });
 
 test("a new version throws the files of the old one away and says that it is there", async () => {
-  const { page } = await site.page();
+  const { page } = await site.page("", { serviceWorkers: "allow" });
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => caches.open("somebody-else")));
   await page.reload();
   site.changed.set("service_worker.js", (text) => text.replace(/"[0-9a-f]{16}"/, '"0123456789abcdef"'));

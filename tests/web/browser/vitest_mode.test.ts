@@ -25,5 +25,5 @@ test("the example project passes in browser mode as it does in Node", () => {
       .replace("playwright()", `playwright({ launchOptions: ${launchOptions} })`)
       .replace("  test: {", "  server: { fs: { strict: false } },\n  test: {"),
   );
-  expect(runVitest(project)).toMatchObject({ status: 0, passed: 4, failed: 0 });
+  expect(runVitest(project)).toMatchObject({ status: 0, passed: 7, failed: 0 });
 });

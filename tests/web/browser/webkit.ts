@@ -48,8 +48,12 @@ export class WebKitPage {
     });
     const page = new WebKitPage(driver, `http://127.0.0.1:${port}`);
     await page.#start();
-    await page.#call("POST", "/url", { url });
+    await page.go(url);
     return page;
+  }
+
+  go(url: string): Promise<void> {
+    return this.#call("POST", "/url", { url });
   }
 
   async #start(): Promise<void> {

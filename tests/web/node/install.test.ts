@@ -1,4 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { loadPyodide } from "pyodide";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -77,6 +79,19 @@ describe("install in this Pyodide", () => {
     const failure = await failureOf(install(pyodide, { wheelURL: `file:///nowhere/${kName}` }));
     expect(failure.code).toBe("wheel-missing");
     expect(failure.message).toContain(`file:///nowhere/${kName}`);
+  });
+
+  test("does not wait for ever for a server that is silent", async () => {
+    const server = createServer(() => undefined);
+    await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+    const { port } = server.address() as AddressInfo;
+    const failure = await failureOf(
+      install(pyodide, { wheelURL: `http://localhost:${port}/${kName}`, timeout: 300 }),
+    );
+    server.closeAllConnections();
+    server.close();
+    expect(failure.code).toBe("timeout");
+    expect(failure.message).toMatch(/while fetching the wheel/);
   });
 
   test("says that a wheel is cut short", async () => {

@@ -1,6 +1,7 @@
 // The matchers on programs that must fail them: each message names the place.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { thirdbook } from "../../../build/npm/vitest/plugin.js";
 import { matchers, Program, reportSerializer, type Outcome } from "../../../build/npm/vitest/index.js";
 import type { Report } from "../../../web/report/types.js";
 
@@ -96,6 +97,17 @@ describe("the matchers on reports", () => {
 
   test("refuse what is no program", () => {
     expect(() => matchers.toHaveNoGraphBreaks("x = 1")).toThrow(/expect\(python\.program/);
+  });
+});
+
+test("the plugin leaves a project's own time limits alone", () => {
+  const { config } = thirdbook() as unknown as {
+    config(user: { test?: object }): { test: Record<string, unknown> };
+  };
+  expect(config({}).test).toMatchObject({ testTimeout: 60_000, hookTimeout: 60_000 });
+  expect(config({ test: { testTimeout: 5, hookTimeout: 6 } }).test).toMatchObject({
+    testTimeout: 5,
+    hookTimeout: 6,
   });
 });
 

@@ -76,6 +76,11 @@ describe("the page's side", () => {
     expect(text.text.length).toBeLessThanOrEqual(50_000);
   });
 
+  test("shows the end of a line that is too long by itself", () => {
+    const { shown } = logged((log) => log.add("stdout", `${"x".repeat(3_000_000)}\n`));
+    expect(shown[1]?.text).toBe(`${"x".repeat(49_999)}\n`);
+  });
+
   test("shows a bounded number of parts", () => {
     const { shown } = logged((log) => {
       for (let i = 0; i < 5000; ++i) log.add(i % 2 === 0 ? "stdout" : "stderr", "x\n");

@@ -142,6 +142,6 @@ test("fails", ({ python }) => {
     for (const name of readdirSync("examples/vitest")) {
       if (/\.(ts|json)$/.test(name)) copyFileSync(join("examples/vitest", name), join(project.folder, name));
     }
-    expect(runVitest(project)).toMatchObject({ status: 0, passed: 4, failed: 0 });
+    expect(runVitest(project)).toMatchObject({ status: 0, passed: 7, failed: 0 });
   });
 });

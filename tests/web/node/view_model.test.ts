@@ -4,7 +4,7 @@ import type { Report } from "../../../web/report/types.js";
 import { ViewModel } from "../../../web/view/model.js";
 import { layoutGraph } from "../../../web/view/graph_layout.js";
 import { layoutObjects } from "../../../web/view/object_layout.js";
-import { objectsAt, referencesOf, type ObjectState } from "../../../web/view/objects.js";
+import { afterOf, objectsAt, referencesOf, type ObjectState } from "../../../web/view/objects.js";
 import { shortSource } from "../../../web/view/source_name.js";
 import { overlaps, spanOfInstruction, spanOfLine, spanOfSite, type Span } from "../../../web/view/span.js";
 import { versionsOf } from "../../../web/view/versions.js";
@@ -79,9 +79,9 @@ describe("the stepper", () => {
       );
     const counted = "L['self'].calls + 1";
     expect(worldAt(steps, run).recorded.size).toBe(2);
-    expect(textAt(run)).toEqual(["0", "as it was"]);
-    expect(textAt(run + 1)).toEqual([counted, "as it was"]);
-    expect(textAt(run + 2)).toEqual([counted, `as it was append(${counted})`]);
+    expect(textAt(run)).toEqual(["0", "[]"]);
+    expect(textAt(run + 1)).toEqual([counted, "[]"]);
+    expect(textAt(run + 2)).toEqual([counted, `[] append(${counted})`]);
   });
 
   test("draws an attribute as part of its object", () => {
@@ -94,6 +94,30 @@ describe("the stepper", () => {
 
   test("says each step in one sentence", () => {
     for (const step of steps) expect(sentence(compilation, step)).toMatch(/^[A-Z].*\.$/);
+  });
+});
+
+describe("what an entry does to a container", () => {
+  test.each([
+    ["list.append", "x", "append(x)"],
+    ["collections.deque.appendleft", "'a.b'", "appendleft('a.b')"],
+    ["dict.setitem 'a, b.c'", "1", "['a, b.c'] = 1"],
+    ["Counter.delitem 'a'", "", "del ['a']"],
+    ["list.+=", "[1]", "+= [1]"],
+    ["set.clear", "", "clear()"],
+    ["list.append, list.pop", "x", "append, pop: x"],
+    ["dict.setitem 'a', dict.setitem 'b'", "1, 2", "setitem 'a', setitem 'b': 1, 2"],
+  ])("%s of %s is %s", (operation, after, text) => {
+    const entry = {
+      order: 1,
+      kind: "value-existing",
+      source: "L['x']",
+      operation,
+      after,
+      sites: [],
+      settledAt: "return",
+    };
+    expect(afterOf(entry as (typeof compilation.ledger)[0])).toBe(text);
   });
 });
 
