@@ -23,7 +23,7 @@ PyObject* OnlyWhileTracing(PyObject*, PyObject*) {
   return nullptr;
 }
 
-enum Intrinsic { kMemory, kArray, kScalar, kKind, kAsk, kNoModel, kRequire };
+enum Intrinsic { kMemory, kArray, kScalar, kKind, kAsk, kNoModel, kRequire, kEffect, kSite };
 PyMethodDef kIntrinsics[] = {
     {"_array_memory", OnlyWhileTracing, METH_VARARGS,
      "(array) -> tensor over its memory; numbers as they are."},
@@ -33,6 +33,8 @@ PyMethodDef kIntrinsics[] = {
     {"_array_ask", OnlyWhileTracing, METH_VARARGS, "(function, *constants) -> what it gives, called now."},
     {"_array_no_model", OnlyWhileTracing, METH_VARARGS, "(reason[, code]): a graph break."},
     {"_array_require", OnlyWhileTracing, METH_VARARGS, "(0-d bool tensor): false hands the call back."},
+    {"_effect", OnlyWhileTracing, METH_VARARGS, "(function, name, *args): the call, at the replay."},
+    {"_site", OnlyWhileTracing, METH_VARARGS, "(file) -> file, line, function of the caller outside of it."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyObject* Check(PyObject*, PyObject* flag) {
@@ -87,9 +89,9 @@ std::nullptr_t Trace::NotAnArray(Var v) {
   if (v->kind == VariableKind::kTensor) return Break("a tensor is mixed with arrays of another library");
   const std::string unreadable = v->kind == VariableKind::kObject ? Unreadable(v->value.get()) : "";
   if (!unreadable.empty()) {
-    return Break("an operation on " + unreadable + ", of a layout or element type that graphs do not know");
+    return Break({"an operation on ", unreadable, ", of a layout or element type that graphs do not know"});
   }
-  return Break(std::string("a '") + v->type->tp_name + "' is used where an array is expected");
+  return Break({"a '", v->type->tp_name, "' is used where an array is expected"});
 }
 
 PyObject* Trace::ArrayModel(PyObject* callable) {
@@ -102,7 +104,7 @@ Var Trace::CallModel(PyObject* model, const std::vector<Var>& args, PyObject* kw
   Var result = CallFunction(Fixed(model), args, kwnames);
   if (result == nullptr && failure_ == Failure::kRaise) {
     const std::string what = TakeRaised()->type->tp_name;
-    return Break("the arguments do not fit the model of an array function (" + what + ")",
+    return Break({"the arguments do not fit the model of an array function (", what, ")"},
                  BreakKind::kPythonRaises);
   }
   return result;
@@ -110,7 +112,7 @@ Var Trace::CallModel(PyObject* model, const std::vector<Var>& args, PyObject* kw
 
 Var Trace::ArrayOperation(const char* name, const std::vector<Var>& args) {
   PyObject* model = NumpyLibrary()->operation(name);
-  if (model == nullptr) return Break(std::string("the operator '") + name + "' on arrays");
+  if (model == nullptr) return Break({"the operator '", name, "' on arrays"});
   return CallModel(model, args, nullptr);
 }
 
@@ -122,7 +124,7 @@ Var Trace::ArrayGetAttr(Var v, PyObject* name) {
   if (strcmp(text, "__class__") == 0) return Fixed(reinterpret_cast<PyObject*>(v->type));
   PyObject* model = found != nullptr ? ArrayModel(found) : nullptr;
   if (model != nullptr) return CallModel(model, {v}, nullptr);
-  return Break(std::string("attribute '") + text + "' of a '" + v->type->tp_name + "'");
+  return Break({"attribute '", text, "' of a '", v->type->tp_name, "'"});
 }
 
 Var Trace::ArrayMethod(PyObject* descriptor, const std::vector<Var>& args, PyObject* kwnames) {
@@ -134,7 +136,7 @@ Var Trace::ArrayMethod(PyObject* descriptor, const std::vector<Var>& args, PyObj
     if (strcmp(text, "__float__") == 0) return ReadNumber(v, &PyFloat_Type);
     if (strcmp(text, "__int__") == 0) return ReadNumber(v, &PyLong_Type);
   }
-  return Break(std::string("method '") + text + "' of a '" + Look(args[0])->type->tp_name + "'");
+  return Break({"method '", text, "' of a '", Look(args[0])->type->tp_name, "'"});
 }
 
 // The tensor as an array: a new base is then made by the library, a base that has another form already is
@@ -170,7 +172,7 @@ bool Trace::Require(Var flag) {
   if (condition_.defined()) {
     Result<ValueRef> both = graph_.AddNode(Op::k_logical_and, {condition_, value}, {}, {});
     if (!both.ok()) {
-      Break(both.status().message(), BreakKind::kInternal);
+      Break({both.status().message()}, BreakKind::kInternal);
       return false;
     }
     value = *both;
@@ -254,6 +256,20 @@ Var Trace::ArrayIntrinsic(PyObject* function, const std::vector<Var>& args) {
       if (failure_ != Failure::kNone) return nullptr;
       return Break(PyUnicode_AsUTF8(reason),
                    code != nullptr ? BreakKindOf(PyUnicode_AsUTF8(code)) : BreakKind::kNoModel);
+    }
+    case kEffect: {
+      PyObject* name = args.size() > 1 ? ConstValue(args[1]) : nullptr;
+      if (name == nullptr) return nullptr;
+      AddEffect(v, {args.begin() + 2, args.end()}, {}, PyUnicode_AsUTF8(name));
+      return None();
+    }
+    case kSite: {
+      PyObject* without = ConstValue(v);
+      if (without == nullptr) return nullptr;
+      const SymbolicFrame* f = UserFrame(without);
+      if (f == nullptr) return Break("the caller is not among the traced frames");
+      const int line = f->parts->image.instructions[static_cast<size_t>(f->pc)].position.line;
+      return ConstSteal(Py_BuildValue("(OiO)", f->code->co_filename, line, f->code->co_name));
     }
     case kRequire:
       if (v->kind != VariableKind::kTensor)

@@ -32,8 +32,8 @@ bool Trace::GuardPresence(Var o, PyObject* name) {
 std::nullptr_t Trace::RaiseMissingAttribute(Var object, PyObject* name, const char* more,
                                             const char* class_name) {
   if (class_name == nullptr) class_name = object->type->tp_name;
-  RaiseNew(PyExc_AttributeError, std::string("'") + class_name + "' object has no attribute '" +
-                                     PyUnicode_AsUTF8(name) + "'" + more);
+  RaiseNew(PyExc_AttributeError,
+           {"'", class_name, "' object has no attribute '", PyUnicode_AsUTF8(name), "'", more});
   raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("name")), Const(name));
   raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("obj")), object);
   return nullptr;
@@ -54,7 +54,7 @@ bool Trace::SetAttr(Var o, PyObject* name, Var value) {
   if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type) {
     PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(hook)->d_type;
     if (HasOwnSetAttr(owner) && owner != &PyType_Type && owner != &PyModule_Type) {
-      Break(std::string("an attribute of a ") + o->type->tp_name + " is set");
+      Break({"an attribute of a ", o->type->tp_name, " is set"});
       return false;
     }
   }
@@ -71,8 +71,7 @@ bool Trace::AcceptsObjectSetattr(Var o) {
   while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && !IsImmutableType(base) && base->tp_base != nullptr)
     base = base->tp_base;
   if (base->tp_setattro == nullptr || !HasOwnSetAttr(base)) return true;
-  Break(std::string("object.__setattr__() or __delattr__() of a '") + o->type->tp_name + "'",
-        BreakKind::kPythonRaises);
+  Break({"object.__setattr__() or __delattr__() of a '", o->type->tp_name, "'"}, BreakKind::kPythonRaises);
   return false;
 }
 
@@ -84,11 +83,11 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       NoteAttribute(o, name, value);
       return true;
     }
-    Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a tensor is set");
+    Break({"attribute '", PyUnicode_AsUTF8(name), "' of a tensor is set"});
     return false;
   }
   if (o->kind == VariableKind::kConst || o->kind == VariableKind::kScalar) {
-    Break(std::string("attribute assignment on '") + type->tp_name + "'");
+    Break({"attribute assignment on '", type->tp_name, "'"});
     return false;
   }
   if (o->kind == VariableKind::kObject && PyModule_CheckExact(o->value.get())) {
@@ -108,9 +107,9 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
   }
   bool is_class = o->kind == VariableKind::kObject && PyType_Check(o->value.get());
   if (is_class && IsImmutableType(reinterpret_cast<PyTypeObject*>(o->value.get()))) {
-    Break(std::string("attribute assignment on built-in class ") +
-              reinterpret_cast<PyTypeObject*>(o->value.get())->tp_name,
-          BreakKind::kClassChanged);
+    Break(
+        {"attribute assignment on built-in class ", reinterpret_cast<PyTypeObject*>(o->value.get())->tp_name},
+        BreakKind::kClassChanged);
     return false;
   }
   PyObject* found = TypeLookup(type, name, true);
@@ -119,9 +118,8 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       PyRef setter = PyRef::Steal(PyObject_GetAttrString(found, value != nullptr ? "fset" : "fdel"));
       if (!setter || setter.get() == Py_None) {
         PyErr_Clear();
-        RaiseNew(PyExc_AttributeError, std::string("property '") + PyUnicode_AsUTF8(name) + "' of '" +
-                                           type->tp_name + "' object has no " +
-                                           (value != nullptr ? "setter" : "deleter"));
+        RaiseNew(PyExc_AttributeError, {"property '", PyUnicode_AsUTF8(name), "' of '", type->tp_name,
+                                        "' object has no ", (value != nullptr ? "setter" : "deleter")});
         return false;
       }
       std::vector<Var> args = {o};
@@ -150,11 +148,9 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
     PyObject* set =
         TypeLookup(Py_TYPE(found), value != nullptr ? TB_NAME("__set__") : TB_NAME("__delete__"), true);
     if (set != nullptr && PyFunction_Check(set)) {
-      Source s{SourceKind::kTypeAttribute};
-      s.object = ObjectOf(name);
-      s.operands = {ObjectSource(reinterpret_cast<PyObject*>(type))};
-      s.name = PyUnicode_AsUTF8(name);
-      Var d = Look(Lazy(found, sources_.Intern(std::move(s))));
+      Var d = Look(Lazy(
+          found, Expression(SourceKind::kTypeAttribute, {ObjectSource(reinterpret_cast<PyObject*>(type))},
+                            ObjectOf(name), PyUnicode_AsUTF8(name))));
       std::vector<Var> args = {d, o};
       if (value != nullptr) args.push_back(value);
       return Call(Fixed(set), args) != nullptr;
@@ -189,7 +185,7 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
       NoteAttribute(o, name, value);
       return true;
     }
-    Break(std::string("assignment to '") + PyUnicode_AsUTF8(name) + "' of '" + type->tp_name + "'",
+    Break({"assignment to '", PyUnicode_AsUTF8(name), "' of '", type->tp_name, "'"},
           BreakKind::kKeptByPython);
     return false;
   }
@@ -201,8 +197,7 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
     if (TypeLookup(type, name, true) == nullptr) {
       RaiseMissingAttribute(o, name, " and no __dict__ for setting new attributes");
     } else {
-      RaiseNew(PyExc_AttributeError,
-               std::string("'") + type->tp_name + "' object attribute '" + text + "' is read-only");
+      RaiseNew(PyExc_AttributeError, {"'", type->tp_name, "' object attribute '", text, "' is read-only"});
     }
     return false;
   }

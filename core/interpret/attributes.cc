@@ -37,12 +37,9 @@ bool IsPlainData(PyObject* o) { return Py_TYPE(o)->tp_descr_get == nullptr; }
 // A plain class attribute as a value that may change between calls.
 Var Trace::AttributeValue(PyObject* found, PyTypeObject* type, PyObject* name) {
   if (IsImmutableType(type)) return Fixed(found);
-  Source s{SourceKind::kTypeAttribute};
-  s.object = ObjectOf(name);
-  s.operands = {ObjectSource(reinterpret_cast<PyObject*>(type))};
-  s.name = PyUnicode_AsUTF8(name);
   keep_alive_.push_back(PyRef::Borrow(name));
-  return Lazy(found, sources_.Intern(std::move(s)));
+  return Lazy(found, Expression(SourceKind::kTypeAttribute, {ObjectSource(reinterpret_cast<PyObject*>(type))},
+                                ObjectOf(name), PyUnicode_AsUTF8(name)));
 }
 
 // The instance's own attribute: written ones first, then the real dict. *out null: absent. `shadowable`:
@@ -92,20 +89,14 @@ bool Trace::HeldByObject(Var o, PyObject* name, bool guard_absence, Var* out) {
     PyObject* hook = TypeLookup(o->type, TB_NAME("__getattribute__"), false);
     PyObject* shadowing = PyModule_Check(o->value.get()) ? nullptr : TypeLookup(o->type, name, false);
     if (shadowing != nullptr && ReadsFirst(shadowing)) {  // reached through __dict__ only
-      Source d(SourceKind::kAttribute, 2);
-      d.object = ObjectOf(TB_NAME("__dict__"));
-      d.operands = {o->source};
-      d.name = "__dict__";
-      Source item(SourceKind::kItem);
-      item.operands = {sources_.Intern(std::move(d)), ObjectSource(name)};
-      *out = Lazy(value, sources_.Intern(std::move(item)));
+      *out =
+          Lazy(value, Expression(SourceKind::kItem, {Expression(SourceKind::kAttribute, {o->source},
+                                                                ObjectOf(TB_NAME("__dict__")), "__dict__", 2),
+                                                     ObjectSource(name)}));
       return true;
     }
-    Source s(SourceKind::kAttribute, hook != nullptr && PyFunction_Check(hook) ? 3 : 0);
-    s.object = ObjectOf(name);
-    s.operands = {o->source};
-    s.name = PyUnicode_AsUTF8(name);
-    *out = Lazy(value, sources_.Intern(std::move(s)));
+    *out = Lazy(value, Expression(SourceKind::kAttribute, {o->source}, ObjectOf(name), PyUnicode_AsUTF8(name),
+                                  hook != nullptr && PyFunction_Check(hook) ? 3 : 0));
     return true;
   }
   if (guard_absence) {
@@ -127,11 +118,8 @@ Var Trace::ObjectDict(Var object) {
     if (PyModule_Check(object->value.get())) return Fixed(dict);
     if (dict != nullptr) {
       dict_owner_[dict] = object;
-      Source s(SourceKind::kAttribute, 2);
-      s.object = ObjectOf(TB_NAME("__dict__"));
-      s.operands = {object->source};
-      s.name = "__dict__";
-      Var v = Look(Lazy(dict, sources_.Intern(std::move(s))));
+      Var v = Look(Lazy(dict, Expression(SourceKind::kAttribute, {object->source},
+                                         ObjectOf(TB_NAME("__dict__")), "__dict__", 2)));
       if (v->dict_of == nullptr) {
         if (v->shadow || !v->delta.empty())
           return Break("the __dict__ of an object was changed as a dict before its attributes are used",
@@ -221,7 +209,7 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
     message = std::string("module ") + (module != nullptr ? std::string("'") + module + "' " : "") +
               "has no attribute '" + PyUnicode_AsUTF8(name) + "'";
   }
-  RaiseNew(PyExc_AttributeError, message);
+  RaiseNew(PyExc_AttributeError, {message});
   raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("name")), Const(name));
   raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("obj")), o);
   return nullptr;
@@ -251,7 +239,7 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
       }
       return Fixed(value.get());
     }
-    return Break(std::string("attribute '") + text + "' of class " + type->tp_name, BreakKind::kKeptByPython);
+    return Break({"attribute '", text, "' of class ", type->tp_name}, BreakKind::kKeptByPython);
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(MroOf(type)); i++) {
     PyTypeObject* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
@@ -278,8 +266,8 @@ Var Trace::TypeGetAttr(Var type_var, PyObject* name) {
   }
   TypeLookup(type, name, true);
   if (meta_found != nullptr) return BindDescriptor(meta_found, type_var, meta, name);
-  RaiseNew(PyExc_AttributeError, std::string("type object '") + type->tp_name + "' has no attribute '" +
-                                     PyUnicode_AsUTF8(name) + "'");
+  RaiseNew(PyExc_AttributeError,
+           {"type object '", type->tp_name, "' has no attribute '", PyUnicode_AsUTF8(name), "'"});
   raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("name")), Const(name));
   raised_->attributes.emplace_back(PyRef::Borrow(TB_NAME("obj")), type_var);
   return nullptr;
@@ -325,7 +313,7 @@ Var Trace::GetAttr(Var o, PyObject* name) {
     if (PyUnicode_Compare(name, TB_NAME("__self__")) == 0) return o->items[1];
     if (TypeLookup(&PyMethod_Type, name, false) != nullptr &&
         PyUnicode_Compare(name, TB_NAME("__doc__")) != 0)
-      return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a bound method");
+      return Break({"attribute '", PyUnicode_AsUTF8(name), "' of a bound method"});
     return GetAttr(o->items[0], name);
   }
   if (o->type == &PySlice_Type) {
@@ -351,7 +339,7 @@ Var Trace::GetAttr(Var o, PyObject* name) {
   } else if (hook != nullptr && Py_TYPE(hook) == &PyWrapperDescr_Type && HasOwnGetAttr(o->type) &&
              HasOwnGetAttr(reinterpret_cast<PyDescrObject*>(hook)->d_type) &&
              reinterpret_cast<PyDescrObject*>(hook)->d_type != &PyModule_Type) {
-    return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " + o->type->tp_name);
+    return Break({"attribute '", PyUnicode_AsUTF8(name), "' of a ", o->type->tp_name});
   } else {
     v = GetAttrGeneric(o, name);
   }
@@ -395,9 +383,8 @@ Var Trace::SuperGetAttr(Var cls, Var self, PyObject* name) {
     return BindDescriptor(found, self_is_class ? nullptr : self, start, name);
   }
   if (TypeLookup(&PySuper_Type, name, false) != nullptr)
-    return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a super object");
-  return RaiseNew(PyExc_AttributeError,
-                  std::string("'super' object has no attribute '") + PyUnicode_AsUTF8(name) + "'");
+    return Break({"attribute '", PyUnicode_AsUTF8(name), "' of a super object"});
+  return RaiseNew(PyExc_AttributeError, {"'super' object has no attribute '", PyUnicode_AsUTF8(name), "'"});
 }
 
 }  // namespace thirdbook

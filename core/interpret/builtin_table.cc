@@ -36,7 +36,9 @@ const NameList kProtocolNames[] = {
 };
 
 const NameList kMutatingNames[] = {
-    {"_heapq", "heappush heappop heapify heapreplace heappushpop"},
+    {"_heapq",
+     "heappush heappop heapify heapreplace heappushpop heapify_max heappop_max heappush_max heapreplace_max "
+     "heappushpop_max"},
     {"_bisect", "insort_left insort_right"},
     {"_collections", "_count_elements"},
     {"_operator",
@@ -55,9 +57,17 @@ const NameList kPureNames[] = {
      "remainder sin sinh sqrt tan tanh trunc ulp isclose"},
     {"_json", "encode_basestring encode_basestring_ascii"},
     {"_struct", "pack unpack calcsize"},
+    {"re", "_compile"},
+    {"json", "loads"},
+    {"cmath",
+     "acos acosh asin asinh atan atanh cos cosh exp isclose isfinite isinf isnan log log10 phase polar rect "
+     "sin "
+     "sinh sqrt tan tanh"},
+    {"posix", "fspath _path_splitroot_ex _path_normpath"},
+    {"zlib", "crc32 adler32"},
     {"_sre", "unicode_iscased unicode_tolower ascii_iscased ascii_tolower"},
     {"unicodedata", "normalize category east_asian_width"},
-    {"binascii", "crc32 hexlify unhexlify"},
+    {"binascii", "crc32 hexlify unhexlify a2b_base64 b2a_base64 a2b_hex b2a_hex"},
     {"_string", "formatter_field_name_split"},
 };
 
@@ -115,6 +125,9 @@ bool InitBuiltinTables() {
   Fill(kPureNames, std::size(kPureNames), BuiltinClass::kPure);
   Fill(kProtocolNames, std::size(kProtocolNames), BuiltinClass::kProtocol);
   Fill(kMutatingNames, std::size(kMutatingNames), BuiltinClass::kMutatesFirst);
+  PyObject* maketrans = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "maketrans");
+  if (maketrans == nullptr) return false;
+  Classes()[maketrans] = BuiltinClass::kPure;
   PyRef builtins = PyRef::Steal(PyImport_ImportModule("builtins"));
   if (!builtins) return false;
   const std::pair<const char*, Known> rows[] = {{"isinstance", Known::kIsInstance},
@@ -154,6 +167,7 @@ bool InitBuiltinTables() {
     Know(core.get(), "_set_grad_enabled", Known::kSetGradEnabled);
     Know(core.get(), "tensor", Known::kTensor);
   }
+  Know(PyRef::Steal(PyImport_ImportModule("sys")).get(), "exception", Known::kException);
   PyRef warnings = PyRef::Steal(PyImport_ImportModule("warnings"));
   if (warnings) Know(warnings.get(), "warn", Known::kWarn);
   PyErr_Clear();

@@ -20,6 +20,16 @@ static bool HoldsProxy(PyObject* o) {
   return false;
 }
 
+// Whether it is a new tuple of numbers and texts, at any depth.
+static bool HoldsValues(Var v) {
+  if (v->kind != VariableKind::kNew || v->type != &PyTuple_Type) return false;
+  for (Var item : v->items) {
+    item = current_trace->Look(item);
+    if (!IsValue(item) && !HoldsValues(item)) return false;
+  }
+  return true;
+}
+
 Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObject* kwnames, bool* handled) {
   *handled = true;
   size_t n = PositionalCount(args, kwnames);
@@ -176,14 +186,12 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       if (v->kind == VariableKind::kNew && v->type->tp_hash == PyBaseObject_Type.tp_hash)
         return Break("hash() of a new object", BreakKind::kIdentity);
       if (v->kind == VariableKind::kObject && v->type->tp_hash == PyBaseObject_Type.tp_hash) {
-        Source s{SourceKind::kCall};
-        s.object = ObjectOf(o);
-        s.operands = {v->source};
-        s.name = "hash";
-        return Scalar(&PyLong_Type, sources_.Intern(std::move(s)),
+        return Scalar(&PyLong_Type, Expression(SourceKind::kCall, {v->source}, ObjectOf(o), "hash"),
                       PyLong_FromSsize_t(PyObject_Hash(v->value.get())));
       }
-      PyRef shadow = PyRef::Steal(ArgumentShadow(v));
+      if (Var plain = PlainValue(v)) return CallPure(o, {plain}, nullptr, true);
+      if (HoldsValues(v) && ConstValue(v) == nullptr) return nullptr;
+      PyRef shadow = PyRef::Steal(HoldsValues(v) ? Py_NewRef(ConstValue(v)) : ArgumentShadow(v));
       if (!shadow) return RaiseFromPython();
       if (HoldsProxy(shadow.get()))
         return Break("hash() of something that holds objects", BreakKind::kIdentity);
@@ -238,6 +246,17 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
         return Break("a tensor is made on another device than the CPU", BreakKind::kOtherDevice);
       return NewTensor(graph_.AddConstant(AsTensor(made.get()), false));
     }
+    case Known::kException: {
+      if (!plain || n != 0) break;
+      for (auto it = frame_stack_.rbegin(); it != frame_stack_.rend(); ++it) {
+        if (!(*it)->handled.empty()) return (*it)->handled.back();
+      }
+      PyRef outside = PyRef::Steal(PyErr_GetHandledException());
+      if (outside) return Break("the exception that is handled outside of the call is asked for");
+      AddGuard(GuardKind::kIdentity, Expression(SourceKind::kCall, {}, ObjectOf(o), "exception"), Py_None,
+               "None");
+      return None();
+    }
     case Known::kType: {
       if (!plain || n != 1)
         return Break("a class is made with type(name, bases, dict)", BreakKind::kClassChanged);
@@ -270,11 +289,8 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
           PyTypeObject* want = known == Known::kInt ? &PyLong_Type : &PyFloat_Type;
           if (known != Known::kAbs && v->type == want) return v;
           if (known == Known::kFloat && (v->type == &PyLong_Type || v->type == &PyBool_Type)) {
-            Source s{SourceKind::kCall};
-            s.object = ObjectOf(o);
-            s.operands = {v->source};
-            s.name = "float";
-            Var number = Scalar(&PyFloat_Type, sources_.Intern(std::move(s)), nullptr);
+            Var number = Scalar(&PyFloat_Type,
+                                Expression(SourceKind::kCall, {v->source}, ObjectOf(o), "float"), nullptr);
             fallible_.push_back(number);
             return number;
           }
@@ -327,25 +343,24 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       if ((v->kind != VariableKind::kObject && v->kind != VariableKind::kTensor) || !v->value ||
           !v->source.defined())
         return Break("id() is called", BreakKind::kIdentity);
-      Source s{SourceKind::kCall};
-      s.object = ObjectOf(o);
-      s.operands = {v->source};
-      s.name = "id";
-      return Scalar(&PyLong_Type, sources_.Intern(std::move(s)), PyLong_FromVoidPtr(v->value.get()));
+      return Scalar(&PyLong_Type, Expression(SourceKind::kCall, {v->source}, ObjectOf(o), "id"),
+                    PyLong_FromVoidPtr(v->value.get()));
     }
     default: break;
   }
   switch (ClassOf(o)) {
     case BuiltinClass::kPure: {
       bool constants = true;
-      for (Var a : args) {
+      for (Var& a : args) {
         Var v = Look(a);
+        if (Var plain = PyType_Check(o) ? nullptr : PlainValue(v)) a = v = plain;
         if (!IsValue(v) && TryConst(v) == nullptr) constants = false;
       }
       if (constants) return CallPure(o, args, kwnames, true);
+      if (PyFunction_Check(o)) break;  // traced as it is
       for (Var a : args) {
         if (Look(a)->kind == VariableKind::kTensor) {
-          return Break(std::string("a tensor is given to the built-in function ") + Describe(callable) + "()",
+          return Break({"a tensor is given to the built-in function ", Describe(callable), "()"},
                        BreakKind::kValuesNeeded);
         }
       }
@@ -353,8 +368,8 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
         Var v = Look(a);
         if (!IsValue(v) && TryConst(v) == nullptr && !IsContainer(v) &&
             PyType_IsSubtype(v->type, &PyTuple_Type) == 0 && !(v->kind == VariableKind::kNew && v->value)) {
-          return Break(std::string("the built-in function ") + Describe(callable) + "() is called on a '" +
-                       v->type->tp_name + "'");
+          return Break(
+              {"the built-in function ", Describe(callable), "() is called on a '", v->type->tp_name, "'"});
         }
       }
       return CallReal(o, args, kwnames);
@@ -364,11 +379,12 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
         // These ask for special methods of their own.
         const char* name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
         Var first = Look(args[0]);
-        if ((strcmp(name, "round") == 0 || strcmp(name, "divmod") == 0 || strcmp(name, "pow") == 0 ||
-             strcmp(name, "index") == 0) &&
-            !IsValue(first)) {
-          return Break(std::string("the built-in function ") + name + "() is called on a '" +
-                       first->type->tp_name + "'");
+        if (strcmp(name, "round") == 0 || strcmp(name, "divmod") == 0 || strcmp(name, "pow") == 0 ||
+            strcmp(name, "index") == 0) {
+          if (Var plain = PlainValue(first)) args[0] = first = plain;
+          if (!IsValue(first))
+            return Break({"the built-in function ", name, "() is called on a '", first->type->tp_name, "'"});
+          if (args.size() == 3) return CallPure(o, args, kwnames, false);  // pow with a modulus
         }
       }
       Var v = CallReal(o, args, kwnames);
@@ -390,7 +406,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       Var target = Look(args[0]);
       if (IsContainer(target)) {
         if (PyType_IsSubtype(target->type, &PySet_Type) != 0 && target->kind == VariableKind::kObject)
-          return Break(Describe(callable) + "() changes a set that was there before");
+          return Break({Describe(callable), "() changes a set that was there before"});
         if (!EnsureShadow(target) || !LosesElementsQuietly(target)) return nullptr;
         NoteContents(target,
                      PyCFunction_Check(o) ? reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name : "call",
@@ -425,7 +441,7 @@ Var Trace::IsInstance(Var object, Var classes) {
   if (classes->kind == VariableKind::kConst || classes->kind == VariableKind::kScalar)
     return RaiseNew(PyExc_TypeError, "isinstance() arg 2 must be a type, a tuple of types, or a union");
   if (classes->kind != VariableKind::kObject)
-    return Break("isinstance() with classes of an unusual kind: " + Describe(classes));
+    return Break({"isinstance() with classes of an unusual kind: ", Describe(classes)});
   PyObject* cls = classes->value.get();
   if (PyType_Check(cls)) {
     if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls)) != 0) return Bool(true);
@@ -456,7 +472,7 @@ Var Trace::IsInstance(Var object, Var classes) {
     }
     return Bool(false);
   }
-  return Break("isinstance() with classes of an unusual kind: " + Describe(classes));
+  return Break({"isinstance() with classes of an unusual kind: ", Describe(classes)});
 }
 
 Var Trace::IsSubclass(Var cls, Var classes) {
@@ -500,8 +516,7 @@ Var Trace::IsSubclass(Var cls, Var classes) {
       return Bool(answer == 1);
     }
   }
-  return Break(std::string("issubclass() asks the metaclass of ") +
-               reinterpret_cast<PyTypeObject*>(other)->tp_name);
+  return Break({"issubclass() asks the metaclass of ", reinterpret_cast<PyTypeObject*>(other)->tp_name});
 }
 
 }  // namespace thirdbook

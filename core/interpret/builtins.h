@@ -49,7 +49,8 @@ enum class Known : int {
   kAbs,
   kIsGradEnabled,
   kSetGradEnabled,
-  kTensor
+  kTensor,
+  kException
 };
 Known KnownOf(PyObject* callable);
 

@@ -142,6 +142,7 @@ Var Trace::CallCallable(Var c, const std::vector<Var>& args, PyObject* kwnames, 
       return function != nullptr ? Call(function, args, kwnames) : nullptr;
     }
   }
+  if (c->kind == VariableKind::kObject && IsCacheWrapperType(c->type)) return CallCached(c, args, kwnames);
   if (c->type == PartialType()) {
     std::vector<Var> all;
     std::vector<std::pair<PyRef, Var>> named, more;
@@ -182,8 +183,7 @@ Var Trace::CallCallable(Var c, const std::vector<Var>& args, PyObject* kwnames, 
       parts.push_back(Fixed(PyTuple_GET_ITEM(items, i)));
   }
   if (args.size() != 1 || kwnames != nullptr)
-    return Break(std::string(c->type->tp_name) + " is called with other than one argument",
-                 BreakKind::kPythonRaises);
+    return Break({c->type->tp_name, " is called with other than one argument"}, BreakKind::kPythonRaises);
   if (c->type == MethodCaller()) {
     Var method = GetAttr(args[0], ConstValue(parts[0]));
     if (method == nullptr) return nullptr;

@@ -69,10 +69,17 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
   }
   if (c->kind != VariableKind::kObject) {
     if (c->kind == VariableKind::kTensor) return CallUser(c, args, kwnames);
-    return Break(std::string("'") + c->type->tp_name + "' object is called", BreakKind::kPythonRaises);
+    return Break({"'", c->type->tp_name, "' object is called"}, BreakKind::kPythonRaises);
   }
   PyObject* o = c->value.get();
   if (PyObject* model = ArrayModel(o)) return CallModel(model, args, kwnames);
+  bool takes_callable = false;
+  if (PyObject* model = StandardModel(o, &takes_callable)) {
+    Look(c);  // known by its identity
+    std::vector<Var> all = args;
+    if (takes_callable) all.insert(all.begin(), c);
+    return CallFunction(Fixed(model), all, kwnames);
+  }
   if (PyFunction_Check(o)) {
     static vectorcallfunc plain =
         reinterpret_cast<PyFunctionObject*>(
@@ -99,11 +106,8 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
     PyRef made = PyRef::Steal(WeakReference(nullptr, of->value.get()));
     if (!made) return RaiseFromPython();
     keep_alive_.push_back(made);
-    Source s{SourceKind::kCall};
-    s.object = ObjectOf(WeakReferenceFunction());
-    s.operands = {of->source};
-    s.name = "weakref";
-    return Lazy(made.get(), sources_.Intern(std::move(s)));
+    return Lazy(made.get(),
+                Expression(SourceKind::kCall, {of->source}, ObjectOf(WeakReferenceFunction()), "weakref"));
   }
   if (PyType_Check(o)) {
     bool handled = false;
@@ -113,11 +117,9 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
   if (IsOpFunction(o)) return TensorCall(o, args, kwnames);
   if (PyObject* target = CompiledTarget(o)) {  // part of this graph
     static PyObject* wrapped = PyUnicode_InternFromString("__wrapped__");
-    Source s{SourceKind::kAttribute, 1};
-    s.object = ObjectOf(TypeLookup(c->type, wrapped, false));
-    s.operands = {c->source};
-    s.name = "__wrapped__";
-    return Call(Lazy(target, sources_.Intern(std::move(s))), args, kwnames);
+    return Call(Lazy(target, Expression(SourceKind::kAttribute, {c->source},
+                                        ObjectOf(TypeLookup(c->type, wrapped, false)), "__wrapped__", 1)),
+                args, kwnames);
   }
   if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type)
     return CallMethodDescriptor(o, args, kwnames);
@@ -149,12 +151,15 @@ Var Trace::Call(Var callable, const std::vector<Var>& args, PyObject* kwnames) {
         if (type == pure) return CallPure(o, args, kwnames, true);
       }
       if (type == &PyDict_Type) return CallReal(o, args, kwnames);
+      const char* name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
+      if (IsLibraryValueType(type) && strncmp(name, "fromiso", 7) == 0)
+        return CallPure(o, args, kwnames, false);
     }
     const char* module = "";
     PyObject* module_name = reinterpret_cast<PyCFunctionObject*>(o)->m_module;
     if (module_name != nullptr && PyUnicode_Check(module_name)) module = PyUnicode_AsUTF8(module_name);
-    return Break(std::string("built-in function ") + (module[0] != 0 ? std::string(module) + "." : "") +
-                     reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name + "()",
+    return Break({"built-in function ", (module[0] != 0 ? std::string(module) + "." : ""),
+                  reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name, "()"},
                  BreakKind::kUnknownEffect);
   }
   return CallUser(c, args, kwnames);
@@ -170,18 +175,15 @@ Var Trace::CallUser(Var c, const std::vector<Var>& args, PyObject* kwnames) {
     if (handled) return special;
     if (PyWeakref_CheckRefExact(c->value.get()) && args.empty()) {
       PyRef referent = PyRef::Steal(Dereference(nullptr, c->value.get()));
-      Source s{SourceKind::kCall};
-      s.object = ObjectOf(DereferenceFunction());
-      s.operands = {c->source};
-      s.name = "deref";
-      return Lazy(referent.get(), sources_.Intern(std::move(s)));
+      return Lazy(referent.get(),
+                  Expression(SourceKind::kCall, {c->source}, ObjectOf(DereferenceFunction()), "deref"));
     }
   }
   Var method = LookupSpecial(c, "__call__");
   if (method == nullptr) {
     return failure_ != Failure::kNone
                ? nullptr
-               : RaiseNew(PyExc_TypeError, std::string("'") + c->type->tp_name + "' object is not callable");
+               : RaiseNew(PyExc_TypeError, {"'", c->type->tp_name, "' object is not callable"});
   }
   Var m = Look(method);
   bool python = m->type == &PyMethod_Type && m->kind == VariableKind::kNew &&
@@ -189,11 +191,11 @@ Var Trace::CallUser(Var c, const std::vector<Var>& args, PyObject* kwnames) {
   if (!python && c->kind == VariableKind::kObject && strncmp(c->type->tp_name, "numpy.", 6) == 0) {
     PyRef name = PyRef::Steal(PyObject_GetAttrString(c->value.get(), "__name__"));
     PyErr_Clear();
-    return Break(std::string("numpy.") +
-                 (name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "?") + "() is called");
+    return Break({"numpy.", (name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "?"),
+                  "() is called"});
   }
   if (!python) {
-    return Break(std::string("'") + c->type->tp_name + "' object is called");
+    return Break({"'", c->type->tp_name, "' object is called"});
   }
   return Call(method, args, kwnames);
 }
@@ -316,14 +318,10 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
     if (real->func_kwdefaults == nullptr) return nullptr;
     PyObject* value = PyDict_GetItemWithError(real->func_kwdefaults, name);
     if (value == nullptr) return nullptr;
-    Guard g{GuardKind::kKeys, t.PartOfFunction(f->source, FunctionPart::kKwdefaults, "__kwdefaults__"), {}};
     PyRef keys = PyRef::Steal(PySequence_Tuple(real->func_kwdefaults));
-    g.object = t.ObjectOf(keys.get());
-    g.line = t.CurrentLine();
-    t.guards().Add(g);
-    Source item{SourceKind::kItem};
-    item.operands = {g.source, t.ObjectSource(name)};
-    return t.Lazy(value, t.sources().Intern(std::move(item)));
+    const SourceId dict = t.PartOfFunction(f->source, FunctionPart::kKwdefaults, "__kwdefaults__");
+    t.AddGuard(GuardKind::kKeys, dict, keys.get());
+    return t.Lazy(value, t.Expression(SourceKind::kItem, {dict, t.ObjectSource(name)}));
   };
   for (size_t i = 0; i < argcount + kwonly; i++) {
     if (frame->locals[i] != nullptr) continue;
@@ -349,10 +347,7 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
 }
 
 SourceId Trace::PartOfFunction(SourceId function, FunctionPart part, std::string name) {
-  Source s{SourceKind::kFunction, static_cast<int32_t>(part)};
-  s.operands = {function};
-  s.name = std::move(name);
-  return sources_.Intern(std::move(s));
+  return Expression(SourceKind::kFunction, {function}, -1, std::move(name), static_cast<int32_t>(part));
 }
 
 Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kwnames) {
@@ -362,13 +357,13 @@ Var Trace::CallFunction(Var function, const std::vector<Var>& args, PyObject* kw
           ? f->function->code
           : reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(f->value.get())->func_code);
   if ((code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)) != 0) {
-    return Break("coroutine function " + FunctionName(code) + "() is called", BreakKind::kCoroutine);
+    return Break({"coroutine function ", FunctionName(code), "() is called"}, BreakKind::kCoroutine);
   }
   if ((code->co_flags & (CO_OPTIMIZED | CO_NEWLOCALS)) != (CO_OPTIMIZED | CO_NEWLOCALS)) {
-    return Break("function " + FunctionName(code) + "() keeps its locals in a dict");
+    return Break({"function ", FunctionName(code), "() keeps its locals in a dict"});
   }
   if (depth_ >= kMaxInlineDepth) {
-    return Break("calls are nested more than " + std::to_string(kMaxInlineDepth) + " deep",
+    return Break({"calls are nested more than ", std::to_string(kMaxInlineDepth), " deep"},
                  BreakKind::kLimit);
   }
   if (f->kind == VariableKind::kObject)
@@ -411,7 +406,7 @@ Var Trace::CallMethod(Var object, const char* name, const std::vector<Var>& args
   Var method = LookupSpecial(object, name);
   if (method == nullptr) {
     if (failure_ == Failure::kNone)
-      Break(std::string("'") + Look(object)->type->tp_name + "' has no " + name, BreakKind::kPythonRaises);
+      Break({"'", Look(object)->type->tp_name, "' has no ", name}, BreakKind::kPythonRaises);
     return nullptr;
   }
   return Call(method, args);

@@ -25,18 +25,14 @@ Var Trace::IsSame(Var left, Var right) {
   if (a->kind == VariableKind::kTensor || b->kind == VariableKind::kTensor) {
     if (a->kind == VariableKind::kTensor && b->kind == VariableKind::kTensor && a->source.defined() &&
         b->source.defined()) {
-      Guard g{GuardKind::kDistinct, a->source, b->source};
-      g.line = CurrentLine();
-      guards_.Add(std::move(g));
+      AddGuard(GuardKind::kDistinct, a->source, nullptr, "", b->source);
     }
     return Bool(false);
   }
   if (a->kind == VariableKind::kObject && b->kind == VariableKind::kObject) {
     if (a->value.get() == b->value.get()) return Bool(true);
     if (a->type == b->type) {
-      Guard g{GuardKind::kDistinct, a->source, b->source};
-      g.line = CurrentLine();
-      guards_.Add(std::move(g));
+      AddGuard(GuardKind::kDistinct, a->source, nullptr, "", b->source);
     }
     return Bool(false);
   }
@@ -109,11 +105,10 @@ Var Trace::Compare(int op, Var left, Var right) {
       PyObject* y = x != nullptr ? ConstValue(b) : nullptr;
       return y == nullptr ? nullptr : ConstSteal(PyObject_RichCompare(x, y, op));
     }
-    Source s{SourceKind::kCompare, op};
-    s.operands = {SourceOf(a), SourceOf(b)};
     PyObject* value =
         a->value && b->value ? PyObject_RichCompare(a->value.get(), b->value.get(), op) : nullptr;
-    return Scalar(&PyBool_Type, sources_.Intern(std::move(s)), value);
+    return Scalar(&PyBool_Type, Expression(SourceKind::kCompare, {SourceOf(a), SourceOf(b)}, -1, "", op),
+                  value);
   }
   if ((op == Py_EQ || op == Py_NE) && a->type == &PyMethod_Type && b->type == &PyMethod_Type) {
     auto [function_a, self_a] = MethodParts(a);
@@ -160,8 +155,11 @@ Var Trace::Compare(int op, Var left, Var right) {
   if (attempt_either(a, op, b)) return out;
   if (!right_first && a->type != b->type && BuiltinTakes(a->type, b->type, true) &&
       (python_method(b, kSwapped[op]) != nullptr || (op == Py_NE && python_method(b, Py_EQ) != nullptr)))
-    return Break(std::string("comparison of '") + a->type->tp_name + "' with '" + b->type->tp_name + "'");
+    return Break({"comparison of '", a->type->tp_name, "' with '", b->type->tp_name, "'"});
   if (!right_first && attempt_either(b, kSwapped[op], a)) return out;
+  Var plain_a = PlainValue(a), plain_b = PlainValue(b);
+  if (plain_a != nullptr || plain_b != nullptr)
+    return Compare(op, plain_a != nullptr ? plain_a : a, plain_b != nullptr ? plain_b : b);
   auto plain_identity = [](Var v) {
     return v->type->tp_richcompare == PyBaseObject_Type.tp_richcompare || v->type == &PyFunction_Type ||
            v->type == &PyModule_Type || v->type == &PyCFunction_Type || v->type == &PyMethod_Type ||
@@ -213,11 +211,10 @@ Var Trace::Compare(int op, Var left, Var right) {
         return Bool(op == Py_NE);
     }
   } else if (plain_identity(a) || plain_identity(b) || user_compare(a) || user_compare(b)) {
-    return RaiseNew(PyExc_TypeError, std::string("'") + CompareOperatorText(op) +
-                                         "' not supported between instances of '" + a->type->tp_name +
-                                         "' and '" + b->type->tp_name + "'");
+    return RaiseNew(PyExc_TypeError, {"'", CompareOperatorText(op), "' not supported between instances of '",
+                                      a->type->tp_name, "' and '", b->type->tp_name, "'"});
   }
-  return Break(std::string("comparison of '") + a->type->tp_name + "' with '" + b->type->tp_name + "'");
+  return Break({"comparison of '", a->type->tp_name, "' with '", b->type->tp_name, "'"});
 }
 
 Var Trace::ToBool(Var v) {
@@ -246,11 +243,7 @@ int Trace::Truth(Var v) {
       return -1;
     }
     bool truth = v->value.get() == Py_True;
-    Guard g{GuardKind::kTruth, v->source, {}};
-    g.detail = truth ? 1 : 0;
-    g.line = CurrentLine();
-    g.text = truth ? "true" : "false";
-    guards_.Add(std::move(g));
+    GuardTruth(v->source, truth, truth ? "true" : "false");
     return truth ? 1 : 0;
   }
   if (v->kind == VariableKind::kTensor) {
@@ -266,7 +259,7 @@ int Trace::Truth(Var v) {
       if (r == nullptr) return -1;
       r = Look(r);
       if (r->type != &PyBool_Type) {
-        RaiseNew(PyExc_TypeError, std::string("__bool__ should return bool, returned ") + r->type->tp_name);
+        RaiseNew(PyExc_TypeError, {"__bool__ should return bool, returned ", r->type->tp_name});
         return -1;
       }
       return Truth(r);

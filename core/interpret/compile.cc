@@ -248,14 +248,12 @@ RunResult Trace::RunRoot() {
   for (size_t i = 0; i < parts.locals.size(); i++) {
     const char* name = PyUnicode_AsUTF8(parts.locals[i]);
     if ((parts.local_kinds[i] & kLocalFree) != 0) {
-      Source s{SourceKind::kClosureCell, free_index};
-      s.name = name;
-      root_.locals[i] = Lazy(PyTuple_GET_ITEM(frame_.closure, free_index), sources_.Intern(std::move(s)));
+      root_.locals[i] = Lazy(PyTuple_GET_ITEM(frame_.closure, free_index),
+                             Expression(SourceKind::kClosureCell, {}, -1, name, free_index));
       free_index++;
     } else if (frame_.locals[i] != nullptr) {
-      Source s{SourceKind::kLocal, static_cast<int32_t>(i)};
-      s.name = name;
-      root_.locals[i] = Lazy(frame_.locals[i], sources_.Intern(std::move(s)));
+      root_.locals[i] =
+          Lazy(frame_.locals[i], Expression(SourceKind::kLocal, {}, -1, name, static_cast<int32_t>(i)));
     }
   }
   for (size_t i = 0; i < root_.locals.size(); i++) {

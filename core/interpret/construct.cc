@@ -3,6 +3,7 @@
 // In: a class and arguments. Out: a New variable; it exists after the call only if it escapes. Invariant:
 // `__new__` and `__init__` written in Python are traced once; replay makes the object with the base type's
 // __new__ and never runs them again.
+#include "interpret/attributes.h"
 #include "interpret/builtins.h"
 #include "interpret/trace.h"
 #include "python/tensor_object.h"
@@ -15,12 +16,48 @@ PyObject* Name(const char* text) { return PyUnicode_InternFromString(text); }
 
 bool IsEnum(PyTypeObject* type) { return strcmp(Py_TYPE(type)->tp_name, "EnumType") == 0; }
 
+// The built-in class that keeps this __new__.
+PyTypeObject* BaseOfMaker(PyObject* maker) {
+  PyObject* self = maker != nullptr && PyCFunction_Check(maker) ? PyCFunction_GET_SELF(maker) : nullptr;
+  return self != nullptr && PyType_Check(self) ? reinterpret_cast<PyTypeObject*>(self) : nullptr;
+}
+
 bool HasFinalizer(Trace& t, PyTypeObject* type) {
   static PyObject* name = Name("__del__");
   return t.TypeLookup(type, name, true) != nullptr;
 }
 
+// Exceptions that keep more than their arguments.
+bool HasOwnFields(PyTypeObject* type) {
+  for (PyObject* base :
+       {PyExc_OSError, PyExc_UnicodeError, PyExc_SyntaxError, PyExc_ImportError, PyExc_BaseExceptionGroup}) {
+    if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base)) != 0) return true;
+  }
+  return false;
+}
+
+// Whether an exception class may be called with these names: by an __init__ of its own, or as some built-in
+// ones may.
+bool TakesKeywords(Trace& t, PyTypeObject* type, PyObject* kwnames) {
+  if (kwnames == nullptr || IsImmutableType(type)) return true;
+  static PyObject* init_name = Name("__init__");
+  PyObject* init = t.TypeLookup(type, init_name, true);
+  return init != nullptr && PyFunction_Check(init);
+}
+
 }  // namespace
+
+// A built-in exception of constants, made by CPython itself; null without failure: it holds others.
+Var Trace::ExceptionWithFields(Var type, const std::vector<Var>& args, PyObject* kwnames) {
+  std::vector<PyObject*> values;
+  for (Var a : args) {
+    if (!IsValue(Look(a)) && TryConst(a) == nullptr) return nullptr;
+    values.push_back(ConstValue(a));
+    if (values.back() == nullptr) return nullptr;
+  }
+  return ConstSteal(
+      PyObject_Vectorcall(type->value.get(), values.data(), PositionalCount(args, kwnames), kwnames));
+}
 
 Var Trace::MakeException(PyObject* type, std::vector<Var> args) {
   Var v = New(reinterpret_cast<PyTypeObject*>(type));
@@ -39,9 +76,6 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
       PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__new__");
   static PyObject* object_init =
       PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__init__");
-  if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT))
-    return Break(std::string("abstract class ") + type->tp_name + " is instantiated",
-                 BreakKind::kPythonRaises);
   if (IsEnum(type) && args.size() == 1 && kwnames == nullptr) {
     // Looking a member up by value: the table of the class, by a constant.
     static PyObject* missing_name = Name("_missing_");
@@ -59,7 +93,7 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
   PyObject* meta_call = TypeLookup(meta, call_name, true);
   if (!skip_metaclass && meta_call != nullptr && !PyFunction_Check(meta_call) &&
       Py_TYPE(meta_call) != &PyWrapperDescr_Type) {
-    return Break(std::string("class ") + type->tp_name + " is called through an unusual metaclass");
+    return Break({"class ", type->tp_name, " is called through an unusual metaclass"});
   }
   if (!skip_metaclass && meta_call != nullptr && PyFunction_Check(meta_call)) {
     std::vector<Var> all = {type_var};
@@ -83,47 +117,45 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
     if (PyType_IsSubtype(TypeOf(made), type) == 0) return made;
   } else if (maker == object_new) {
     PyObject* init = TypeLookup(type, init_name, true);
-    if (init == object_init && !args.empty())
-      return Break(std::string(type->tp_name) + "() takes no arguments", BreakKind::kPythonRaises);
-    made = NewInstance(type);
-  } else if (PyType_IsSubtype(type, exception_base) != 0 && kwnames == nullptr) {
-    static const char* const kOwnFields[] = {
-        "OSError",     "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError",
-        "SyntaxError", "ImportError",        "BaseExceptionGroup", "ExceptionGroup"};
-    for (const char* name : kOwnFields) {
-      PyRef cls = PyRef::Steal(PyObject_GetAttrString(
-          frame_.builtins != nullptr && PyModule_Check(frame_.builtins) ? frame_.builtins : Py_None, name));
-      PyErr_Clear();
-      PyObject* real = PyDict_GetItemString(PyEval_GetBuiltins(), name);
-      if (real != nullptr && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(real)) != 0) {
-        return Break(std::string("an exception of class ") + type->tp_name + " is made",
-                     BreakKind::kKeptByPython);
-      }
+    made = NewInstance(type, init == object_init ? args.size() : 0);
+  } else if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT)) {
+    return Break({"abstract class ", type->tp_name, " is instantiated"}, BreakKind::kPythonRaises);
+  } else if (PyType_IsSubtype(type, exception_base) != 0 && TakesKeywords(*this, type, kwnames)) {
+    if (HasOwnFields(type) || (kwnames != nullptr && IsImmutableType(type))) {
+      if (IsImmutableType(type)) made = ExceptionWithFields(type_var, args, kwnames);
+      if (made != nullptr || failure_ != Failure::kNone) return made;
+      return Break({"an exception of class ", type->tp_name, " is made"}, BreakKind::kKeptByPython);
     }
     if (HasFinalizer(*this, type))
-      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made",
-                   BreakKind::kFinalizer);
-    made = MakeException(reinterpret_cast<PyObject*>(type), args);
+      return Break({"an object with __del__ (", type->tp_name, ") is made"}, BreakKind::kFinalizer);
+    made = MakeException(reinterpret_cast<PyObject*>(type),
+                         {args.begin(), args.begin() + static_cast<long>(PositionalCount(args, kwnames))});
   } else if (container != nullptr && type != container) {
     if (HasFinalizer(*this, type))
-      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made",
-                   BreakKind::kFinalizer);
+      return Break({"an object with __del__ (", type->tp_name, ") is made"}, BreakKind::kFinalizer);
     PyRef shadow = PyRef::Steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(container)));
     if (!shadow) return RaiseFromPython();
     made = New(type);
     made->shadow = shadow;
     if (container == &PyFrozenSet_Type || container == &PyTuple_Type)
-      return Break(std::string("an instance of ") + type->tp_name + " is made");
+      return Break({"an instance of ", type->tp_name, " is made"});
   } else if (type == &PyMethod_Type && args.size() == 2 && kwnames == nullptr) {
     return NewMethod(args[0], args[1]);
   } else if (type == &PyCell_Type && args.size() <= 1 && kwnames == nullptr) {
     Var v = New(&PyCell_Type);
     v->items = {args.empty() ? nullptr : args[0]};
     return v;
+  } else if (IsLibraryValueType(type)) {
+    return CallPure(type_var->value.get(), args, kwnames, false);
+  } else if (PyTypeObject* base = BaseOfMaker(maker); base != nullptr && base != type) {
+    std::vector<Var> all = {type_var};
+    all.insert(all.end(), args.begin(), args.end());
+    bool handled = false;
+    made = CallStaticNew(maker, all, kwnames, &handled);
   } else {
     Var callable = MakeCallable(type_var, args, kwnames);
     if (callable != nullptr || failure_ != Failure::kNone) return callable;
-    return Break(std::string("an object of type ") + type->tp_name + " is made");
+    return Break({"an object of type ", type->tp_name, " is made"});
   }
   if (made == nullptr) return nullptr;
   type = TypeOf(made);  // a subclass, where __new__ made one
@@ -134,20 +166,24 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
   Var result = Call(method, args, kwnames);
   if (result == nullptr) return nullptr;
   if (!Look(result)->IsConst(Py_None)) {
-    return RaiseNew(PyExc_TypeError,
-                    std::string("__init__() should return None, not '") + TypeOf(result)->tp_name + "'");
+    return RaiseNew(PyExc_TypeError, {"__init__() should return None, not '", TypeOf(result)->tp_name, "'"});
   }
   return made;
 }
 
 // object.__new__(cls).
-Var Trace::NewInstance(PyTypeObject* type) {
-  if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT))
-    return Break(std::string("abstract class ") + type->tp_name + " is instantiated",
-                 BreakKind::kPythonRaises);
+Var Trace::NewInstance(PyTypeObject* type, size_t refused) {
+  if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT) || refused > 0) {
+    // CPython refuses before it makes anything, and words it.
+    PyRef args = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(refused)));
+    for (size_t i = 0; i < refused; i++)
+      PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), Py_NewRef(Py_None));
+    PyRef made = PyRef::Steal(PyBaseObject_Type.tp_new(type, args.get(), nullptr));
+    if (!made) return RaiseFromPython();
+    return Break({"an instance of ", type->tp_name, " is made in an unusual way"}, BreakKind::kPythonRaises);
+  }
   if (HasFinalizer(*this, type)) {
-    return Break(std::string("an object with __del__ (") + type->tp_name + ") is made",
-                 BreakKind::kFinalizer);
+    return Break({"an object with __del__ (", type->tp_name, ") is made"}, BreakKind::kFinalizer);
   }
   // C bases other than object have state of their own.
   PyTypeObject* base = type;
@@ -155,8 +191,8 @@ Var Trace::NewInstance(PyTypeObject* type) {
          !PyType_HasFeature(base, Py_TPFLAGS_IMMUTABLETYPE))
     base = base->tp_base;
   if (base != &PyBaseObject_Type)
-    return Break(std::string("an instance of ") + type->tp_name + " is made: its base " + base->tp_name +
-                 " is a built-in type");
+    return Break(
+        {"an instance of ", type->tp_name, " is made: its base ", base->tp_name, " is a built-in type"});
   return New(type);
 }
 
@@ -196,11 +232,16 @@ Var Trace::CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObj
     v->type = type;
     return v;
   }
+  if (type != base) {
+    if (HasFinalizer(*this, type))
+      return Break({"an object with __del__ (", type->tp_name, ") is made"}, BreakKind::kFinalizer);
+    Var value = NewValue(cls, base, std::vector<Var>(args.begin() + 1, args.end()), kwnames);
+    if (value != nullptr || failure_ != Failure::kNone) return value;
+  }
   PyTypeObject* container = BaseContainer(type);
   if (container != nullptr && container == base && container != &PyFrozenSet_Type) {
     if (HasFinalizer(*this, type))
-      return Break(std::string("an object with __del__ (") + type->tp_name + ") is made",
-                   BreakKind::kFinalizer);
+      return Break({"an object with __del__ (", type->tp_name, ") is made"}, BreakKind::kFinalizer);
     PyRef shadow = PyRef::Steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(container)));
     if (!shadow) return RaiseFromPython();
     if (type == container) return NewContainer(type, shadow.release());
@@ -212,7 +253,7 @@ Var Trace::CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObj
       base == reinterpret_cast<PyTypeObject*>(PyExc_Exception)) {
     return MakeException(reinterpret_cast<PyObject*>(type), std::vector<Var>(args.begin() + 1, args.end()));
   }
-  return Break(std::string(base->tp_name) + ".__new__(" + type->tp_name + ")");
+  return Break({base->tp_name, ".__new__(", type->tp_name, ")"});
 }
 
 Var Trace::ExceptionText(Var e, bool repr) {

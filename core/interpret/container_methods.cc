@@ -52,7 +52,7 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   if (self->dict_of != nullptr) return DictOfMethod(self, text, args, kwnames);
   if (base == &PyODict_Type && reinterpret_cast<PyDescrObject*>(descriptor)->d_type == &PyDict_Type &&
       Mutates(base, text))
-    return Break(std::string("dict.") + text + "() changes an OrderedDict", BreakKind::kNoModel);
+    return Break({"dict.", text, "() changes an OrderedDict"}, BreakKind::kNoModel);
   if (n == 2 && kwnames == nullptr) {
     if (strcmp(text, "__getitem__") == 0) return BuiltinGetItem(self, args[1]);
     if (strcmp(text, "__contains__") == 0) return BuiltinContains(self, args[1]);
@@ -126,11 +126,10 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   }
   if (!EnsureShadow(self)) return nullptr;
   if (IsOneOf(text, {"__reduce__", "__reduce_ex__", "__sizeof__"}))
-    return Break(std::string("method '") + text + "' of a container", BreakKind::kNoModel);
+    return Break({"method '", text, "' of a container"}, BreakKind::kNoModel);
   if (self->type != base && CopiesAsSubclass(base) &&
       IsOneOf(text, {"copy", "__copy__", "__add__", "__mul__", "__rmul__", "__or__", "__ror__"})) {
-    return Break(std::string("method '") + text + "' makes an object of class " + self->type->tp_name,
-                 BreakKind::kNoModel);
+    return Break({"method '", text, "' makes an object of class ", self->type->tp_name}, BreakKind::kNoModel);
   }
   bool keyed = IsDict(base) || base == &PySet_Type || base == &PyFrozenSet_Type;
   for (size_t i = 1; i < n; i++) {
@@ -173,8 +172,7 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   bool all_or_nothing = IsOneOf(text, {"remove", "pop"});
   if (!result && logged.method != nullptr && !all_or_nothing && failure_ == Failure::kNone) {
     PyErr_Clear();
-    return Break(std::string("set.") + text + "() of a set that was there before fails",
-                 BreakKind::kPythonRaises);
+    return Break({"set.", text, "() of a set that was there before fails"}, BreakKind::kPythonRaises);
   }
   if (!result || failure_ != Failure::kNone) return result ? nullptr : RaiseFromPython();
   if (logged.method != nullptr) self->log.push_back(std::move(logged));

@@ -53,6 +53,19 @@ bool IsBounded(PyObject* deque) {
   return maxlen && maxlen.get() != Py_None;
 }
 
+// A member of an enumeration that leaves equality and hashing to the library.
+static bool IsEnumMember(PyObject* k) {
+  PyTypeObject* type = Py_TYPE(k);
+  if (strcmp(Py_TYPE(type)->tp_name, "EnumType") != 0) return false;
+  PyRef equal = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__eq__"));
+  PyRef hash = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__hash__"));
+  PyErr_Clear();
+  if (!equal || PyFunction_Check(equal.get()) || !hash) return false;
+  if (!PyFunction_Check(hash.get())) return true;
+  PyObject* module = reinterpret_cast<PyFunctionObject*>(hash.get())->func_module;
+  return module != nullptr && PyUnicode_Check(module) && strcmp(PyUnicode_AsUTF8(module), "enum") == 0;
+}
+
 // Keys whose hash and equality run no user code.
 bool IsSafeKey(PyObject* k) {
   if (PyUnicode_CheckExact(k) || PyLong_CheckExact(k) || PyFloat_CheckExact(k) || PyBool_Check(k) ||
@@ -67,7 +80,14 @@ bool IsSafeKey(PyObject* k) {
     return true;
   }
   DType dtype;
-  if (AsDType(k, &dtype)) return true;
+  if (AsDType(k, &dtype) || IsEnumMember(k)) return true;
+  if (PyWeakref_CheckRefExact(k)) {  // compared by what they lead to
+    PyObject* referent = nullptr;
+    PyRef owner = PyWeakref_GetRef(k, &referent) == 1 ? PyRef::Steal(referent) : PyRef();
+    PyErr_Clear();
+    return owner && PyType_Check(owner.get()) && Py_TYPE(owner.get())->tp_hash == PyType_Type.tp_hash &&
+           Py_TYPE(owner.get())->tp_richcompare == PyType_Type.tp_richcompare;
+  }
   return Py_TYPE(k)->tp_hash == PyBaseObject_Type.tp_hash &&
          Py_TYPE(k)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
@@ -116,13 +136,13 @@ Var Trace::DictLookup(Var self, Var key_in) {
         Var found = ShadowGet(self, key);
         return found;
       }
-      Break("a dict is read with a key of type " + std::string(key->type->tp_name), BreakKind::kUserHash);
+      Break({"a dict is read with a key of type ", key->type->tp_name}, BreakKind::kUserHash);
     }
     return nullptr;
   }
   PyRef key_holder = PyRef::Borrow(k);
-  if (!IsSafeKey(k) && strcmp(Py_TYPE(Py_TYPE(k))->tp_name, "EnumType") != 0) {
-    Break("a dict is read with a key of type " + std::string(Py_TYPE(k)->tp_name), BreakKind::kUserHash);
+  if (!IsSafeKey(k)) {
+    Break({"a dict is read with a key of type ", Py_TYPE(k)->tp_name}, BreakKind::kUserHash);
     return nullptr;
   }
   if (!self->delta.empty()) {
@@ -144,18 +164,10 @@ Var Trace::DictLookup(Var self, Var key_in) {
   PyObject* value = PyDict_GetItemWithError(dict, k);
   if (value == nullptr && PyErr_Occurred() != nullptr) return RaiseFromPython();
   if (value == nullptr) {
-    Source s{SourceKind::kContains};
-    s.operands = {key_source, self->source};
-    Guard g{GuardKind::kTruth, sources_.Intern(std::move(s)), {}};
-    g.detail = 0;
-    g.line = CurrentLine();
-    g.text = "absent";
-    guards_.Add(std::move(g));
+    GuardTruth(Expression(SourceKind::kContains, {key_source, self->source}), false, "absent");
     return nullptr;
   }
-  Source s{SourceKind::kItem};
-  s.operands = {self->source, key_source};
-  return Lazy(value, sources_.Intern(std::move(s)));
+  return Lazy(value, Expression(SourceKind::kItem, {self->source, key_source}));
 }
 
 Var Trace::ShadowGet(Var self, Var key) {
@@ -263,9 +275,9 @@ bool Trace::DeleteKey(Var o, Var key, PyObject* k) {
   PyObject* old = PyDict_GetItemWithError(o->value.get(), k);
   PyErr_Clear();
   SourceId key_source = SourceOf(key);
-  Source place{SourceKind::kItem};
-  place.operands = {o->source, key_source.defined() ? key_source : ObjectSource(k)};
-  if (!DropsQuietly(old, sources_.Intern(std::move(place)))) return false;
+  if (!DropsQuietly(old, Expression(SourceKind::kItem,
+                                    {o->source, key_source.defined() ? key_source : ObjectSource(k)})))
+    return false;
   static PyObject* delete_dict =
       PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "__delitem__");
   static PyObject* delete_ordered =
@@ -291,12 +303,12 @@ bool Trace::BuiltinSetItem(Var o, Var key_in, Var value) {
           PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "__setitem__");
       SourceId key_source = SourceOf(key);
       if (!key_source.defined()) key_source = ObjectSource(k);
-      Source place{SourceKind::kItem};
-      place.operands = {o->source, key_source};
       PyObject* old = PyDict_GetItemWithError(o->value.get(), k);
       PyErr_Clear();
       // Many elements: one guard for all.
-      SourceId dropped = ++o->overwritten > kMaxQuietElements ? o->source : sources_.Intern(std::move(place));
+      SourceId dropped = ++o->overwritten > kMaxQuietElements
+                             ? o->source
+                             : Expression(SourceKind::kItem, {o->source, key_source});
       if (!DropsQuietly(old, dropped)) return false;
       NoteContents(o, "setitem " + Describe(key), Describe(value));
       o->delta.push_back({base == &PyODict_Type ? set_ordered : set_dict, {key, value}});
@@ -349,9 +361,8 @@ Var Trace::BuiltinContains(Var o, Var item_in) {
       IsSafeKey(item->value.get())) {
     int found = PyDict_Contains(o->value.get(), item->value.get());
     if (found < 0) return RaiseFromPython();
-    Source s{SourceKind::kContains};
-    s.operands = {item->source, o->source};
-    return Scalar(&PyBool_Type, sources_.Intern(std::move(s)), Py_NewRef(found == 1 ? Py_True : Py_False));
+    return Scalar(&PyBool_Type, Expression(SourceKind::kContains, {item->source, o->source}),
+                  Py_NewRef(found == 1 ? Py_True : Py_False));
   }
   if (untouched && IsDict(base)) {
     Var found = DictLookup(o, item);
@@ -359,13 +370,7 @@ Var Trace::BuiltinContains(Var o, Var item_in) {
       const Source* from = found->kind == VariableKind::kLazy ? &sources_.at(found->source) : nullptr;
       if (from != nullptr && from->kind == SourceKind::kItem && from->operands[0] == o->source) {
         // Presence, not the value, is what was asked.
-        Source s{SourceKind::kContains};
-        s.operands = {from->operands[1], o->source};
-        Guard g{GuardKind::kTruth, sources_.Intern(std::move(s)), {}};
-        g.detail = 1;
-        g.line = CurrentLine();
-        g.text = "present";
-        guards_.Add(std::move(g));
+        GuardTruth(Expression(SourceKind::kContains, {from->operands[1], o->source}), true, "present");
       }
       return Bool(true);
     }
@@ -377,9 +382,9 @@ Var Trace::BuiltinContains(Var o, Var item_in) {
       int found = PySet_Contains(o->value.get(), k);
       if (found < 0) return RaiseFromPython();
       SourceId key = SourceOf(item);
-      Source s{SourceKind::kContains};
-      s.operands = {key.defined() ? key : ObjectSource(k), o->source};
-      return Scalar(&PyBool_Type, sources_.Intern(std::move(s)), Py_NewRef(found == 1 ? Py_True : Py_False));
+      return Scalar(&PyBool_Type,
+                    Expression(SourceKind::kContains, {key.defined() ? key : ObjectSource(k), o->source}),
+                    Py_NewRef(found == 1 ? Py_True : Py_False));
     }
   }
   if (!EnsureShadow(o)) return nullptr;
@@ -397,13 +402,11 @@ Var Trace::BuiltinLength(Var o) {
   if (untouched && o->dict_of == nullptr) {
     bool plain_list = base == &PyList_Type;
     if (o->delta.empty() || plain_list) {
-      Source s{SourceKind::kLength};
-      s.operands = {o->source};
       Py_ssize_t n = PyList_Check(o->value.get())     ? PyList_GET_SIZE(o->value.get())
                      : PyDict_Check(o->value.get())   ? PyDict_GET_SIZE(o->value.get())
                      : PyAnySet_Check(o->value.get()) ? PySet_GET_SIZE(o->value.get())
                                                       : Py_SIZE(o->value.get());
-      Var length = Scalar(&PyLong_Type, sources_.Intern(std::move(s)), PyLong_FromSsize_t(n));
+      Var length = Scalar(&PyLong_Type, Expression(SourceKind::kLength, {o->source}), PyLong_FromSsize_t(n));
       Py_ssize_t added = 0;
       for (DeltaCall& call : o->delta) {
         Var first = Look(call.args[0]);

@@ -102,22 +102,41 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
     PyRef bound = PyRef::Steal(kind->tp_descr_get(descriptor, nullptr, reinterpret_cast<PyObject*>(type)));
     return bound ? Fixed(bound.get()) : RaiseFromPython();
   }
-  if (kind == PartialType())
+  if (kind == PartialType() || IsCacheWrapperType(kind))
     return object == nullptr ? Fixed(descriptor) : NewMethod(Fixed(descriptor), object);
   if (object == nullptr && kind->tp_descr_get == nullptr) return Fixed(descriptor);
   if (kind == &PyProperty_Type) {
     if (object == nullptr) return Fixed(descriptor);
     PyRef getter = PyRef::Steal(PyObject_GetAttrString(descriptor, "fget"));
     if (!getter || getter.get() == Py_None) {
-      return RaiseNew(PyExc_AttributeError, std::string("property '") + PyUnicode_AsUTF8(name) + "' of '" +
-                                                type->tp_name + "' object has no getter");
+      return RaiseNew(PyExc_AttributeError, {"property '", PyUnicode_AsUTF8(name), "' of '", type->tp_name,
+                                             "' object has no getter"});
     }
     return Call(Fixed(getter.get()), {object});
+  }
+  if (object != nullptr && (kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type)) {
+    PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(descriptor)->d_type;
+    Var plain = IsValue(object) || owner == &PyBaseObject_Type ? nullptr : PlainValue(object);
+    if (plain != nullptr && PyType_IsSubtype(plain->type, owner) != 0) object = plain;
+    if (IsValue(object) && kind == &PyMemberDescr_Type) {
+      PyObject* value = ConstValue(object);
+      return value != nullptr ? ConstSteal(PyObject_GetAttr(value, name)) : nullptr;
+    }
   }
   if (kind == &PyMemberDescr_Type && object != nullptr && object->kind == VariableKind::kNew &&
       PyType_IsSubtype(object->type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) != 0 &&
       strcmp(PyUnicode_AsUTF8(name), "value") == 0) {
     return object->items.empty() ? None() : object->items[0];
+  }
+  if ((kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type) && object != nullptr &&
+      object->kind == VariableKind::kNew &&
+      PyType_IsSubtype(object->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0 &&
+      reinterpret_cast<PyDescrObject*>(descriptor)->d_type !=
+          reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) {
+    bool deleted;  // a field of a class of its own: name, errno...
+    if (Var written = object->FindAttribute(name, &deleted)) return written;
+    if (object->value && !deleted && IsImmutableType(reinterpret_cast<PyDescrObject*>(descriptor)->d_type))
+      return ConstSteal(PyObject_GetAttr(object->value.get(), name));
   }
   if (kind == &PyMemberDescr_Type && object != nullptr && object->kind == VariableKind::kNew) {
     const char* field = PyUnicode_AsUTF8(name);
@@ -128,9 +147,9 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
   if (kind == &PyMemberDescr_Type && object != nullptr &&
       !PyType_HasFeature(reinterpret_cast<PyDescrObject*>(descriptor)->d_type, Py_TPFLAGS_HEAPTYPE) &&
       object->kind != VariableKind::kObject) {
-    return Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of '" + type->tp_name +
-                     "' is kept by the interpreter",
-                 BreakKind::kKeptByPython);
+    return Break(
+        {"attribute '", PyUnicode_AsUTF8(name), "' of '", type->tp_name, "' is kept by the interpreter"},
+        BreakKind::kKeptByPython);
   }
   if (kind == &PyMemberDescr_Type && object != nullptr) {
     bool deleted;
@@ -209,9 +228,8 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
       if (strcmp(text, "__cause__") == 0 && object->kind == VariableKind::kNew) return None();
       if (strcmp(text, "__suppress_context__") == 0 && object->kind == VariableKind::kNew) return Bool(false);
     }
-    return Break(
-        std::string("attribute '") + text + "' of '" + type->tp_name + "' is kept by the interpreter",
-        BreakKind::kKeptByPython);
+    return Break({"attribute '", text, "' of '", type->tp_name, "' is kept by the interpreter"},
+                 BreakKind::kKeptByPython);
   }
   if (kind->tp_descr_get == nullptr) return Fixed(descriptor);
   if (strstr(kind->tp_name, "_tuplegetter") != nullptr) {  // a field of a named tuple
@@ -227,24 +245,19 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
   PyObject* getter = TypeLookup(kind, TB_NAME("__get__"), true);
   if (getter != nullptr && PyFunction_Check(getter)) {
     Var instance = object != nullptr ? object : None();
-    Source s{SourceKind::kTypeAttribute};
-    s.object = ObjectOf(name);
-    s.operands = {ObjectSource(reinterpret_cast<PyObject*>(type))};
-    s.name = PyUnicode_AsUTF8(name);
-    Var d = Look(Lazy(descriptor, sources_.Intern(std::move(s))));
+    Var d = Look(Lazy(
+        descriptor, Expression(SourceKind::kTypeAttribute, {ObjectSource(reinterpret_cast<PyObject*>(type))},
+                               ObjectOf(name), PyUnicode_AsUTF8(name))));
     return Call(Fixed(getter), {d, instance, Fixed(reinterpret_cast<PyObject*>(type))});
   }
-  return Break(std::string("descriptor of type ") + kind->tp_name + " on '" + type->tp_name + "." +
-               PyUnicode_AsUTF8(name) + "'");
+  return Break(
+      {"descriptor of type ", kind->tp_name, " on '", type->tp_name, ".", PyUnicode_AsUTF8(name), "'"});
 }
 
 // What the built-in descriptor `descriptor` gives for the object.
 SourceId Trace::SlotSource(Var object, PyObject* descriptor, PyObject* name) {
-  Source s{SourceKind::kAttribute, 1};
-  s.object = ObjectOf(descriptor);
-  s.operands = {object->source};
-  s.name = PyUnicode_AsUTF8(name);
-  return sources_.Intern(std::move(s));
+  return Expression(SourceKind::kAttribute, {object->source}, ObjectOf(descriptor), PyUnicode_AsUTF8(name),
+                    1);
 }
 
 void Trace::GuardEmptySlot(Var object, PyObject* descriptor, PyObject* name) {

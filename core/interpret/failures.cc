@@ -6,11 +6,17 @@
 
 namespace thirdbook {
 
-std::nullptr_t Trace::Break(std::string reason, BreakKind kind) {
+static std::string Joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (std::string_view part : parts) text += part;
+  return text;
+}
+
+std::nullptr_t Trace::Break(std::initializer_list<std::string_view> reason, BreakKind kind) {
   if (failure_ == Failure::kBreak || failure_ == Failure::kFatal) return nullptr;
   failure_ = Failure::kBreak;
   break_ = BreakReason{};
-  break_.reason = std::move(reason);
+  break_.reason = Joined(reason);
   break_.kind = kind;
   for (SymbolicFrame* f : frame_stack_) {
     const Instruction& i = f->parts->image.instructions[static_cast<size_t>(f->pc)];
@@ -42,9 +48,10 @@ std::nullptr_t Trace::Raise(Var exception) {
   return nullptr;
 }
 
-std::nullptr_t Trace::RaiseNew(PyObject* type, const std::string& message) {
+std::nullptr_t Trace::RaiseNew(PyObject* type, std::initializer_list<std::string_view> message) {
+  const std::string text = Joined(message);
   return Raise(MakeException(
-      type, {Const(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())))}));
+      type, {Const(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())))}));
 }
 
 std::nullptr_t Trace::RaiseFromPython() {

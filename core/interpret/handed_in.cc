@@ -140,19 +140,15 @@ bool Trace::IsHandedInIterator(Var v) {
 SourceId Trace::IteratorPartSource(Var iterator, long which) {
   PyRef number = PyRef::Steal(PyLong_FromLong(which));
   keep_alive_.push_back(number);
-  Source s{SourceKind::kCall};
-  s.object = ObjectOf(PartFunction());
-  s.operands = {iterator->source, ObjectSource(number.get())};
-  s.name = "part";
-  return sources_.Intern(std::move(s));
+  return Expression(SourceKind::kCall, {iterator->source, ObjectSource(number.get())},
+                    ObjectOf(PartFunction()), "part");
 }
 
 Var Trace::IteratorPartOf(Var iterator, long which) {
   PyRef value = PyRef::Steal(PartOf(iterator->value.get(), which));
   if (!value) {
     PyErr_Clear();
-    return Break(std::string("a '") + iterator->type->tp_name + "' that cannot go on is moved",
-                 BreakKind::kKeptByPython);
+    return Break({"a '", iterator->type->tp_name, "' that cannot go on is moved"}, BreakKind::kKeptByPython);
   }
   keep_alive_.push_back(value);
   return Lazy(value.get(), IteratorPartSource(iterator, which));
@@ -196,30 +192,24 @@ Var Trace::RestElement(Var iterator, bool items) {
   if (known != known_.end()) {
     for (const Write& w : writes_) {
       if (w.target == known->second)
-        return Break(
-            std::string("a '") + iterator->type->tp_name + "' is moved after its container was changed",
-            BreakKind::kKeptByPython);
+        return Break({"a '", iterator->type->tp_name, "' is moved after its container was changed"},
+                     BreakKind::kKeptByPython);
     }
   }
   PyRef rest = PyRef::Steal(PartOf(iterator->value.get(), 0));
   if (!rest) {
     PyErr_Clear();
-    return Break(std::string("a '") + iterator->type->tp_name + "' that cannot go on is moved",
-                 BreakKind::kKeptByPython);
+    return Break({"a '", iterator->type->tp_name, "' that cannot go on is moved"}, BreakKind::kKeptByPython);
   }
   keep_alive_.push_back(rest);
   SourceId part = IteratorPartSource(iterator, 0);
-  Source size{SourceKind::kLength};
-  size.operands = {part};
   Py_ssize_t n = PyList_GET_SIZE(rest.get()), at = iterator->moves;
-  Var length = Scalar(&PyLong_Type, sources_.Intern(std::move(size)), PyLong_FromSsize_t(n));
+  Var length = Scalar(&PyLong_Type, Expression(SourceKind::kLength, {part}), PyLong_FromSsize_t(n));
   Var index = ConstSteal(PyLong_FromSsize_t(at));
   Var inside = Compare(Py_LT, index, length);
   if (inside == nullptr || Truth(inside) != 1) return nullptr;
   auto item_of = [&](SourceId of, Var key) {
-    Source s{SourceKind::kItem};
-    s.operands = {of, ObjectSource(key->value.get())};
-    return sources_.Intern(std::move(s));
+    return Expression(SourceKind::kItem, {of, ObjectSource(key->value.get())});
   };
   PyObject* element = PyList_GET_ITEM(rest.get(), at);
   SourceId source = item_of(part, index);
@@ -241,20 +231,12 @@ Var Trace::RangeElement(Var iterator) {
       PyRef module = PyRef::Steal(PyImport_ImportModule("operator"));
       getters[i] = PyObject_CallMethod(module.get(), "attrgetter", "s", kNames[i]);
     }
-    Source s{SourceKind::kCall};
-    s.object = ObjectOf(getters[i]);
-    s.operands = {part};
-    s.name = kNames[i];
-    return Scalar(&PyLong_Type, sources_.Intern(std::move(s)),
+    return Scalar(&PyLong_Type, Expression(SourceKind::kCall, {part}, ObjectOf(getters[i]), kNames[i]),
                   PyObject_GetAttrString(range.get(), kNames[i]));
   };
   static PyObject* len = PyDict_GetItemString(PyEval_GetBuiltins(), "len");
-  Source size{SourceKind::kCall};
-  size.object = ObjectOf(len);
-  size.operands = {part};
-  size.name = "len";
-  Var length =
-      Scalar(&PyLong_Type, sources_.Intern(std::move(size)), PyLong_FromSsize_t(PyObject_Size(range.get())));
+  Var length = Scalar(&PyLong_Type, Expression(SourceKind::kCall, {part}, ObjectOf(len), "len"),
+                      PyLong_FromSsize_t(PyObject_Size(range.get())));
   Var at = ConstSteal(PyLong_FromSsize_t(iterator->moves));
   Var inside = Compare(Py_LT, at, length);
   if (inside == nullptr || Truth(inside) != 1) return nullptr;
@@ -276,9 +258,8 @@ Var Trace::NextHandedIn(Var v, bool note) {
     PyRef reduced = PyRef::Steal(PyObject_CallMethod(v->value.get(), "__reduce__", nullptr));
     if (!reduced) return RaiseFromPython();
     if (!note || PyTuple_GET_SIZE(reduced.get()) > 2)
-      return Break(
-          std::string("a strict or nested '") + v->type->tp_name + "' that was there before is moved on",
-          BreakKind::kKeptByPython);
+      return Break({"a strict or nested '", v->type->tp_name, "' that was there before is moved on"},
+                   BreakKind::kKeptByPython);
     size_t first = kind == IteratorKind::kZip ? 0 : 1;
     size_t n = static_cast<size_t>(PyTuple_GET_SIZE(PyTuple_GET_ITEM(reduced.get(), 1)));
     Var function = first == 1 ? inner(0) : nullptr;
@@ -321,9 +302,8 @@ Var Trace::NextHandedIn(Var v, bool note) {
       Var u = inner(0), number = IteratorPartOf(v, 1);
       if (u == nullptr || number == nullptr) return nullptr;
       if (!IsHandedInIterator(u))
-        return Break(
-            "an enumerate over a '" + std::string(u->type->tp_name) + "' that was there before is moved on",
-            BreakKind::kKeptByPython);
+        return Break({"an enumerate over a '", u->type->tp_name, "' that was there before is moved on"},
+                     BreakKind::kKeptByPython);
       item = NextHandedIn(u, false);
       if (item == nullptr) break;
       Var moves = ConstSteal(PyLong_FromSsize_t(v->moves));
@@ -352,11 +332,8 @@ Var Trace::ViewedDict(Var v) {
                                [](PyObject*, PyObject* o) { return Py_XNewRef(ContainerBehind(o)); }, METH_O,
                                "viewed(view): its dict."};
   static PyObject* function = PyCFunction_NewEx(&method, nullptr, nullptr);
-  Source s{SourceKind::kCall};
-  s.object = ObjectOf(function);
-  s.operands = {v->source};
-  s.name = "viewed";
-  return Look(Lazy(ContainerBehind(v->value.get()), sources_.Intern(std::move(s))));
+  return Look(Lazy(ContainerBehind(v->value.get()),
+                   Expression(SourceKind::kCall, {v->source}, ObjectOf(function), "viewed")));
 }
 
 // The same view on the dict as the trace knows it.

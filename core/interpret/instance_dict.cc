@@ -20,15 +20,9 @@ bool Trace::DictOfShadow(Var view) {
       Break("the __dict__ of a class is read as a whole", BreakKind::kClassChanged);
       return false;
     }
-    Source s{SourceKind::kAttribute, 2};
-    s.object = ObjectOf(dict_name);
-    s.operands = {o->source};
-    s.name = "__dict__";
-    Guard g{GuardKind::kKeys, sources_.Intern(std::move(s)), {}};
     PyRef keys = PyRef::Steal(PySequence_Tuple(real));
-    g.object = ObjectOf(keys.get());
-    g.line = CurrentLine();
-    guards_.Add(std::move(g));
+    AddGuard(GuardKind::kKeys,
+             Expression(SourceKind::kAttribute, {o->source}, ObjectOf(dict_name), "__dict__", 2), keys.get());
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); i++) {
       Var value;
       bool deleted;
@@ -121,7 +115,7 @@ Var Trace::DictOfMethod(Var view, const char* text, const std::vector<Var>& args
     Var snapshot = NewContainer(&PyDict_Type, copy.release());
     return CallMethod(snapshot, text, std::vector<Var>(args.begin() + 1, args.end()));
   }
-  return Break(std::string("method '") + text + "' of the __dict__ of an object", BreakKind::kClassChanged);
+  return Break({"method '", text, "' of the __dict__ of an object"}, BreakKind::kClassChanged);
 }
 
 }  // namespace thirdbook

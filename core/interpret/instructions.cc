@@ -226,7 +226,7 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
                                            "a type variable tuple",
                                            "a generic class",
                                            "a type alias"};
-      t_.Break(arg < 12 ? std::string(kNames[arg]) + " is made" : "an intrinsic");
+      t_.Break({arg < 12 ? kNames[arg] : "an intrinsic of another kind", " is made"});
       return Step::kFailed;
     }
     case Opcode::LOAD_BUILD_CLASS:
@@ -278,8 +278,7 @@ Step Interpreter::Import(PyObject* name) {
   PyObject* modules = PyImport_GetModuleDict();
   PyObject* module = PyDict_GetItemWithError(modules, name);
   if (module == nullptr || !PyModule_Check(module)) {
-    t_.Break(std::string("module ") + PyUnicode_AsUTF8(name) + " is imported for the first time",
-             BreakKind::kImport);
+    t_.Break({"module ", PyUnicode_AsUTF8(name), " is imported for the first time"}, BreakKind::kImport);
     return Step::kFailed;
   }
   return Push(t_.DictLookup(t_.Fixed(modules), t_.Const(name)));
@@ -422,11 +421,11 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
         bool counted = !endless && (looked->type == &PyTuple_Type || looked->type == &PyList_Type ||
                                     looked->type == &PyDict_Type);
         if (got < arg) {
-          t_.RaiseNew(PyExc_ValueError, "not enough values to unpack (expected " + std::to_string(arg) +
-                                            ", got " + std::to_string(got) + ")");
+          t_.RaiseNew(PyExc_ValueError, {"not enough values to unpack (expected ", std::to_string(arg),
+                                         ", got ", std::to_string(got), ")"});
         } else {
-          t_.RaiseNew(PyExc_ValueError, "too many values to unpack (expected " + std::to_string(arg) +
-                                            (counted ? ", got " + std::to_string(got) : "") + ")");
+          t_.RaiseNew(PyExc_ValueError, {"too many values to unpack (expected ", std::to_string(arg),
+                                         (counted ? ", got " + std::to_string(got) : ""), ")"});
         }
         return Step::kFailed;
       }
@@ -474,7 +473,7 @@ Step Interpreter::NotIterable(Var v, const char* before, const char* after) {
                   (type->tp_as_sequence != nullptr && type->tp_as_sequence->sq_item != nullptr);
   if (t_.RaisedMatches(PyExc_TypeError) && !iterable) {
     t_.TakeRaised();
-    t_.RaiseNew(PyExc_TypeError, std::string(before) + type->tp_name + after);
+    t_.RaiseNew(PyExc_TypeError, {before, type->tp_name, after});
   }
   return Step::kFailed;
 }
@@ -486,8 +485,8 @@ Step Interpreter::UnpackExtended(int32_t arg) {
   if (!t_.Iterate(iterable, &items)) return NotIterable(iterable, "cannot unpack non-iterable ", " object");
   int32_t n = static_cast<int32_t>(items.size());
   if (n < before + after) {
-    t_.RaiseNew(PyExc_ValueError, "not enough values to unpack (expected at least " +
-                                      std::to_string(before + after) + ", got " + std::to_string(n) + ")");
+    t_.RaiseNew(PyExc_ValueError, {"not enough values to unpack (expected at least ",
+                                   std::to_string(before + after), ", got ", std::to_string(n), ")"});
     return Step::kFailed;
   }
   for (int32_t k = n - 1; k >= n - after; k--) Push(items[static_cast<size_t>(k)]);

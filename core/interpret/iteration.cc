@@ -24,19 +24,11 @@ static bool TupleItems(Trace& t, Var v, std::vector<Var>* out) {
     return true;
   }
   Py_ssize_t n = PyTuple_GET_SIZE(v->value.get());
-  Source s{SourceKind::kLength};
-  s.operands = {v->source};
-  Guard g{GuardKind::kConstant, t.sources().Intern(std::move(s)), {}};
-  Var size = t.ConstSteal(PyLong_FromSsize_t(n));
-  g.object = t.ObjectOf(size->value.get());
-  g.line = t.CurrentLine();
-  g.text = "== " + std::to_string(n);
-  t.guards().Add(std::move(g));
+  t.GuardLength(v->source, n);
   for (Py_ssize_t i = 0; i < n; i++) {
     Var index = t.ConstSteal(PyLong_FromSsize_t(i));
-    Source item{SourceKind::kItem};
-    item.operands = {v->source, t.ObjectSource(index->value.get())};
-    out->push_back(t.Lazy(PyTuple_GET_ITEM(v->value.get(), i), t.sources().Intern(std::move(item))));
+    out->push_back(t.Lazy(PyTuple_GET_ITEM(v->value.get(), i),
+                          t.Expression(SourceKind::kItem, {v->source, t.ObjectSource(index->value.get())})));
   }
   return true;
 }
@@ -110,7 +102,7 @@ Var Trace::GetItem(Var object, Var key_in) {
     if (k == nullptr) return nullptr;
     if (!PyLong_Check(k)) {
       return RaiseNew(PyExc_TypeError,
-                      std::string("tuple indices must be integers or slices, not ") + Py_TYPE(k)->tp_name);
+                      {"tuple indices must be integers or slices, not ", Py_TYPE(k)->tp_name});
     }
     Py_ssize_t i = PyLong_AsSsize_t(k);
     PyErr_Clear();
@@ -121,6 +113,7 @@ Var Trace::GetItem(Var object, Var key_in) {
   }
   if (o->dict_of != nullptr) return DictOfMethod(o, "__getitem__", {o, key}, nullptr);
   static PyObject* getitem_name = PyUnicode_InternFromString("__getitem__");
+  static PyObject* class_getitem = PyUnicode_InternFromString("__class_getitem__");
   PyObject* found = TypeLookup(o->type, getitem_name, true);
   if (found != nullptr && PyFunction_Check(found)) return Call(NewMethod(Fixed(found), o), {key});
   if (IsContainer(o)) return BuiltinGetItem(o, key);
@@ -133,10 +126,17 @@ Var Trace::GetItem(Var object, Var key_in) {
       PyRef member = PyRef::Steal(PyObject_GetItem(o->value.get(), k));
       return member ? Fixed(member.get()) : RaiseFromPython();
     }
+    // list[int]
+    PyObject* maker = TypeLookup(reinterpret_cast<PyTypeObject*>(o->value.get()), class_getitem, true);
+    PyObject* k = maker != nullptr && Py_TYPE(maker) == &PyClassMethodDescr_Type ? TryConst(key) : nullptr;
+    if (k != nullptr) return ConstSteal(PyObject_GetItem(o->value.get(), k));
     return Break("a class is subscripted");
   }
-  if (found != nullptr) return Break(std::string("'") + o->type->tp_name + "' object is subscripted");
-  return RaiseNew(PyExc_TypeError, std::string("'") + o->type->tp_name + "' object is not subscriptable");
+  if (found != nullptr) {
+    if (Var plain = PlainValue(o)) return CallMethodDescriptor(found, {plain, key}, nullptr);
+    return Break({"'", o->type->tp_name, "' object is subscripted"});
+  }
+  return RaiseNew(PyExc_TypeError, {"'", o->type->tp_name, "' object is not subscriptable"});
 }
 
 bool Trace::SetItem(Var object, Var key, Var value) {
@@ -155,8 +155,8 @@ bool Trace::SetItem(Var object, Var key, Var value) {
     return DictOfMethod(o, method, args, nullptr) != nullptr;
   }
   if (IsValue(o)) {
-    RaiseNew(PyExc_TypeError, std::string("'") + o->type->tp_name + "' object does not support item " +
-                                  (value != nullptr ? "assignment" : "deletion"));
+    RaiseNew(PyExc_TypeError, {"'", o->type->tp_name, "' object does not support item ",
+                               (value != nullptr ? "assignment" : "deletion")});
     return false;
   }
   PyRef name = PyRef::Steal(PyUnicode_InternFromString(method));
@@ -169,12 +169,12 @@ bool Trace::SetItem(Var object, Var key, Var value) {
   }
   if (IsContainer(o) && found != nullptr) return BuiltinSetItem(o, key, value);
   if (found == nullptr) {
-    RaiseNew(PyExc_TypeError, std::string("'") + o->type->tp_name +
-                                  (value != nullptr ? "' object does not support item assignment"
-                                                    : "' object doesn't support item deletion"));
+    RaiseNew(PyExc_TypeError, {"'", o->type->tp_name,
+                               (value != nullptr ? "' object does not support item assignment"
+                                                 : "' object doesn't support item deletion")});
     return false;
   }
-  Break(std::string("an item of a '") + o->type->tp_name + "' object is set");
+  Break({"an item of a '", o->type->tp_name, "' object is set"});
   return false;
 }
 
@@ -213,6 +213,7 @@ Var Trace::Contains(Var container, Var item) {
     int r = PySequence_Contains(o->value.get(), k);
     return r < 0 ? RaiseFromPython() : Bool(r == 1);
   }
+  if (Var plain = PlainValue(o)) return Contains(plain, x);
   // Iteration, comparing by identity and then equality.
   Var it = GetIter(o);
   if (it == nullptr) return nullptr;
@@ -264,8 +265,11 @@ Var Trace::Length(Var v) {
   }
   if (v->kind == VariableKind::kObject && strcmp(v->type->tp_name, "EnumType") == 0)
     return ConstSteal(PyLong_FromSsize_t(PyObject_Size(v->value.get())));
-  if (found != nullptr) return Break(std::string("len() of a '") + v->type->tp_name + "'");
-  return RaiseNew(PyExc_TypeError, std::string("object of type '") + v->type->tp_name + "' has no len()");
+  if (found != nullptr) {
+    if (Var plain = PlainValue(v)) return Length(plain);
+    return Break({"len() of a '", v->type->tp_name, "'"});
+  }
+  return RaiseNew(PyExc_TypeError, {"object of type '", v->type->tp_name, "' has no len()"});
 }
 
 // ---- iteration
@@ -381,9 +385,10 @@ Var Trace::GetIter(Var object) {
       return RealIterator(*this, PySeqIter_New(proxy.get()));
     }
     if (item_method == nullptr)
-      return RaiseNew(PyExc_TypeError, std::string("'") + v->type->tp_name + "' object is not iterable");
+      return RaiseNew(PyExc_TypeError, {"'", v->type->tp_name, "' object is not iterable"});
   }
-  return Break(std::string("a '") + v->type->tp_name + "' object is iterated");
+  if (Var plain = PlainValue(v)) return GetIter(plain);
+  return Break({"a '", v->type->tp_name, "' object is iterated"});
 }
 
 Var Trace::Next(Var iterator) {
@@ -416,8 +421,8 @@ Var Trace::Next(Var iterator) {
     return value;
   }
   if (found == nullptr)
-    return RaiseNew(PyExc_TypeError, std::string("'") + v->type->tp_name + "' object is not an iterator");
-  return Break(std::string("a '") + v->type->tp_name + "' that was there before the call is moved on",
+    return RaiseNew(PyExc_TypeError, {"'", v->type->tp_name, "' object is not an iterator"});
+  return Break({"a '", v->type->tp_name, "' that was there before the call is moved on"},
                BreakKind::kKeptByPython);
 }
 

@@ -32,8 +32,8 @@ Step Interpreter::MatchKeys() {
     PyObject* constant = t_.ConstValue(key);
     if (constant == nullptr) return Step::kFailed;
     if (PySet_Contains(seen.get(), constant) == 1) {
-      t_.RaiseNew(PyExc_ValueError, "mapping pattern checks duplicate key (" +
-                                        Text(PyRef::Steal(PyObject_Repr(constant))) + ")");
+      t_.RaiseNew(PyExc_ValueError, {"mapping pattern checks duplicate key (",
+                                     Text(PyRef::Steal(PyObject_Repr(constant))), ")"});
       return Step::kFailed;
     }
     if (PySet_Add(seen.get(), constant) != 0) return t_.RaiseFromPython(), Step::kFailed;
@@ -60,7 +60,7 @@ Step Interpreter::MatchClass(int32_t positional) {
   if (truth == 0) return Push(t_.None());
   const std::string class_name = reinterpret_cast<PyTypeObject*>(cls->value.get())->tp_name;
   auto refuse = [&](const std::string& message) {
-    t_.RaiseNew(PyExc_TypeError, message);
+    t_.RaiseNew(PyExc_TypeError, {message});
     return Step::kFailed;
   };
   std::vector<Var> attributes, wanted;

@@ -13,13 +13,12 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
   PyObject* name = reinterpret_cast<PyDescrObject*>(descriptor)->d_name;
   const char* text = PyUnicode_AsUTF8(name);
   if (args.empty())
-    return Break(
-        std::string("method '") + text + "' of '" + owner->tp_name + "' is called without its instance",
-        BreakKind::kPythonRaises);
+    return Break({"method '", text, "' of '", owner->tp_name, "' is called without its instance"},
+                 BreakKind::kPythonRaises);
   Var self = Look(args[0]);
   if (PyType_IsSubtype(self->type, owner) == 0) {
-    return Break(std::string("method '") + text + "' of '" + owner->tp_name + "' is called on a '" +
-                 self->type->tp_name + "'");
+    return Break(
+        {"method '", text, "' of '", owner->tp_name, "' is called on a '", self->type->tp_name, "'"});
   }
   size_t n = args.size();
   if (self->kind == VariableKind::kTensor) return TensorMethod(descriptor, text, args, kwnames);
@@ -72,7 +71,7 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     if (owner == &PyType_Type && strcmp(text, "__call__") == 0) {
       return Construct(self, std::vector<Var>(args.begin() + 1, args.end()), kwnames, true);
     }
-    return Break(std::string("method '") + text + "' of '" + owner->tp_name + "'");
+    return Break({"method '", text, "' of '", owner->tp_name, "'"});
   }
   if (IsContainerType(self->type) && (IsContainerType(owner)))
     return ContainerMethod(descriptor, name, args, kwnames);
@@ -100,7 +99,7 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
       Var result = CallMethod(list, "append", {args[1]});
       return result;
     }
-    return Break(std::string("method '") + text + "' of an exception", BreakKind::kKeptByPython);
+    return Break({"method '", text, "' of an exception"}, BreakKind::kKeptByPython);
   }
   if (self->type == &PyTuple_Type ||
       (PyType_IsSubtype(self->type, &PyTuple_Type) != 0 && owner == &PyTuple_Type)) {
@@ -111,10 +110,25 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     plain.insert(plain.end(), args.begin() + 1, args.end());
     return CallReal(descriptor, plain, kwnames);
   }
-  if (self->kind == VariableKind::kConst || self->kind == VariableKind::kScalar) {
+  if (!IsValue(self)) {
+    if (Var plain = PlainValue(self); plain != nullptr && PyType_IsSubtype(plain->type, owner) != 0)
+      self = plain;
+  }
+  if (IsValue(self)) {
+    std::vector<Var> values = args;
+    values[0] = self;
     if (owner == &PyUnicode_Type && strcmp(text, "join") == 0 && n == 2 && kwnames == nullptr)
       return JoinText(self, args[1]);
-    return CallPure(descriptor, args, kwnames, true);
+    if (self->kind == VariableKind::kConst && IsLibraryValue(self->value.get())) {
+      if (ReadsTheWorld(self->type, text))
+        return Break({"method '", text, "' of '", self->type->tp_name, "'"}, BreakKind::kUnknownEffect);
+      for (size_t i = 1; i < n; i++) {  // a function that makes the text of a match
+        if (!IsValue(Look(args[i])) && PlainValue(args[i]) == nullptr)
+          return Break({"method '", text, "' of '", self->type->tp_name, "' is given a '",
+                        Look(args[i])->type->tp_name, "'"});
+      }
+    }
+    return CallPure(descriptor, values, kwnames, true);
   }
   if (self->generator != nullptr) {
     if (strcmp(text, "send") == 0 && n == 2) {
@@ -190,10 +204,12 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     if (result != nullptr || failure_ != Failure::kNone) return result;
   }
   if (kwnames == nullptr) {
+    Var locked = LockMethod(owner, text, args);
+    if (locked != nullptr || failure_ != Failure::kNone) return locked;
     Var written = StreamMethod(descriptor, text, args);
     if (written != nullptr || failure_ != Failure::kNone) return written;
   }
-  return Break(std::string("method '") + text + "' of '" + self->type->tp_name + "'");
+  return Break({"method '", text, "' of '", self->type->tp_name, "'"});
 }
 
 }  // namespace thirdbook

@@ -157,9 +157,8 @@ Var Trace::ScalarBinary(int code, Var a, Var b) {
       return y == nullptr ? nullptr : ConstSteal(RealBinary(code, x, y));
     }
   }
-  Source s{SourceKind::kBinary, code};
-  s.operands = {SourceOf(a), SourceOf(b)};
-  Var result = Scalar(type, sources_.Intern(std::move(s)), value.release());
+  Var result = Scalar(type, Expression(SourceKind::kBinary, {SourceOf(a), SourceOf(b)}, -1, "", code),
+                      value.release());
   if (MayRaise(code, a, b)) fallible_.push_back(result);
   return result;
 }
@@ -168,6 +167,10 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
   if (code == 26) return GetItem(left, right);
   int base = code >= 13 ? code - 13 : code;
   Var a = Look(left), b = Look(right);
+  if (a->kind == VariableKind::kTensor || b->kind == VariableKind::kTensor) {
+    if (Var plain = PlainValue(a)) a = plain;
+    if (Var plain = PlainValue(b)) b = plain;
+  }
   if (HasArray(a) || HasArray(b)) {
     const bool written = code >= 13 && IsForeign(a) && !a->tensor->form.scalar;
     return ArrayOperation((std::string(written ? "i" : "") + kArrayOp[base]).c_str(), {a, b});
@@ -179,7 +182,7 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
     if (!user) {
       if (in_place && base == 4) in_place = false;
       PyObject* op = TensorOperation((std::string(kTensorOp[base]) + (in_place ? "_" : "")).c_str());
-      if (op == nullptr) return Break(std::string("operator ") + BinaryOperatorText(base) + " on tensors");
+      if (op == nullptr) return Break({"operator ", BinaryOperatorText(base), " on tensors"});
       return TensorCall(op, {a, b}, nullptr);
     }
   }
@@ -200,6 +203,9 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
   bool done = false;
   Var result = DispatchBinary(code, a, b, &done);
   if (done) return result;
+  Var plain_a = PlainValue(a), plain_b = PlainValue(b);
+  if (plain_a != nullptr || plain_b != nullptr)
+    return BinaryOp(code, plain_a != nullptr ? plain_a : a, plain_b != nullptr ? plain_b : b);
   PyTypeObject* ca = BaseContainer(a->type);
   PyTypeObject* cb = BaseContainer(b->type);
   bool builtin_a = ca == a->type || PyType_IsSubtype(a->type, &PyTuple_Type) != 0 || IsValue(a) ||
@@ -211,9 +217,9 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
     for (Var side : {a, b}) {
       PyTypeObject* container = BaseContainer(side->type);
       if (container != nullptr && container != side->type && !in_place && CopiesAsSubclass(container))
-        return Break(std::string("operator ") + BinaryOperatorText(base) + " makes an object of class " +
-                         side->type->tp_name,
-                     BreakKind::kNoModel);
+        return Break(
+            {"operator ", BinaryOperatorText(base), " makes an object of class ", side->type->tp_name},
+            BreakKind::kNoModel);
     }
     // `list += iterable` on an existing list is an extend: it need not be read.
     if (in_place && base == 0 && ca == &PyList_Type) {
@@ -265,8 +271,8 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
 }
 
 std::nullptr_t Trace::BreakAtOperator(int base, Var a, Var b) {
-  return Break(std::string("operator ") + BinaryOperatorText(base) + " on '" + a->type->tp_name + "' and '" +
-               b->type->tp_name + "'");
+  return Break(
+      {"operator ", BinaryOperatorText(base), " on '", a->type->tp_name, "' and '", b->type->tp_name, "'"});
 }
 
 // Neither side's Python code knows the operator: a TypeError, unless a built-in base may know it.
@@ -285,9 +291,9 @@ Var Trace::NoOperator(int code, Var a, Var b) {
       if (found != nullptr && !PyFunction_Check(found)) return BreakAtOperator(base, a, b);
     }
   }
-  return RaiseNew(PyExc_TypeError, std::string("unsupported operand type(s) for ") +
-                                       BinaryOperatorText(base) + (code >= 13 ? "=" : "") + ": '" +
-                                       a->type->tp_name + "' and '" + b->type->tp_name + "'");
+  return RaiseNew(PyExc_TypeError,
+                  {"unsupported operand type(s) for ", BinaryOperatorText(base), (code >= 13 ? "=" : ""),
+                   ": '", a->type->tp_name, "' and '", b->type->tp_name, "'"});
 }
 
 // Special methods of user classes, in CPython's order. *done is false when neither side has one.
@@ -339,8 +345,12 @@ Var Trace::DispatchBinary(int code, Var a, Var b, bool* done) {
   }
   if (any && BaseContainer(a->type) == nullptr) return NoOperator(code, a, b);
   // int | None, and other operators of classes
-  if (a->kind == VariableKind::kObject && PyType_Check(a->value.get()))
-    return Break("an operator on classes");
+  if (a->kind == VariableKind::kObject && PyType_Check(a->value.get())) {
+    PyObject* other = base == 7 ? TryConst(b) : nullptr;
+    if (other == nullptr || (other != Py_None && !PyType_Check(other)) || any)
+      return Break("an operator on classes");
+    return ConstSteal(PyNumber_Or(a->value.get(), other));
+  }
   *done = false;
   return nullptr;
 }
@@ -351,10 +361,8 @@ Var Trace::UnaryOp(int code, Var v) {
   static const char* const kTensorOps[] = {"neg", "positive", "bitwise_not"};
   if (code == kUnaryNot) {
     if (v->kind == VariableKind::kScalar && v->type == &PyBool_Type) {
-      Source s{SourceKind::kUnary, kUnaryNot};
-      s.operands = {v->source};
       PyObject* value = !v->value ? nullptr : Py_NewRef(v->value.get() == Py_True ? Py_False : Py_True);
-      return Scalar(&PyBool_Type, sources_.Intern(std::move(s)), value);
+      return Scalar(&PyBool_Type, Expression(SourceKind::kUnary, {v->source}, -1, "", kUnaryNot), value);
     }
     int truth = Truth(v);
     return truth < 0 ? nullptr : Bool(truth == 0);
@@ -379,17 +387,14 @@ Var Trace::UnaryOp(int code, Var v) {
       PyObject* value = ConstValue(v);
       return value == nullptr ? nullptr : ConstSteal(real(value));
     }
-    Source s{SourceKind::kUnary, code};
-    s.operands = {v->source};
     PyObject* value = v->value ? real(v->value.get()) : nullptr;
-    return Scalar(v->type, sources_.Intern(std::move(s)), value);
+    return Scalar(v->type, Expression(SourceKind::kUnary, {v->source}, -1, "", code), value);
   }
   Var method = LookupSpecial(v, kMethods[code]);
   if (method == nullptr) {
     if (failure_ != Failure::kNone) return nullptr;
     static const char* const kText[] = {"unary -", "unary +", "unary ~"};
-    return RaiseNew(PyExc_TypeError,
-                    std::string("bad operand type for ") + kText[code] + ": '" + v->type->tp_name + "'");
+    return RaiseNew(PyExc_TypeError, {"bad operand type for ", kText[code], ": '", v->type->tp_name, "'"});
   }
   return Call(method, {});
 }

@@ -41,6 +41,23 @@ Var Trace::StreamMethod(PyObject* descriptor, const char* name, const std::vecto
   return length;
 }
 
+// A lock that was there is taken and given back at the replay, around what the replay does meanwhile. Null
+// without a failure: no model.
+Var Trace::LockMethod(PyTypeObject* owner, const char* name, const std::vector<Var>& args) {
+  Var lock = Look(args[0]);
+  if (lock->kind != VariableKind::kObject || strncmp(owner->tp_name, "_thread.", 8) != 0) return nullptr;
+  const bool takes = strcmp(name, "__enter__") == 0 || (strcmp(name, "acquire") == 0 && args.size() == 1);
+  if (!takes && strcmp(name, "__exit__") != 0 && strcmp(name, "release") != 0) return nullptr;
+  const char* operation = takes ? "acquire" : "release";
+  PyRef method = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(owner), operation));
+  if (!method || Py_TYPE(method.get()) != &PyMethodDescr_Type) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  AddEffect(Fixed(method.get()), {lock}, {}, operation);
+  return takes ? Bool(true) : None();
+}
+
 // warnings.warn(message, category=None, stacklevel=1). Null without a failure: no model.
 Var Trace::WarnCall(const std::vector<Var>& args, PyObject* kwnames) {
   Var given[3] = {nullptr, nullptr, nullptr};

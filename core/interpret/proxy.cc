@@ -151,7 +151,9 @@ Py_hash_t Hash(PyObject* o) {
   }
   if (v->kind == VariableKind::kObject && strcmp(Py_TYPE(v->type)->tp_name, "EnumType") == 0)
     return PyObject_Hash(v->value.get());
-  t.Break(std::string("a '") + v->type->tp_name + "' is hashed by a container", BreakKind::kUserHash);
+  Var plain = PyFunction_Check(method) ? nullptr : t.PlainValue(v);
+  if (plain != nullptr) return PyObject_Hash(plain->value.get());
+  t.Break({"a '", v->type->tp_name, "' is hashed by a container"}, BreakKind::kUserHash);
   t.FailureToPython();
   return -1;
 }

@@ -37,11 +37,13 @@ PyObject* Trace::ConcreteContainer(Var v) {
 
 // The real function on constants; with `symbolic`, numbers and text that later calls may change stay
 // expressions.
-Var Trace::CallPure(PyObject* function, const std::vector<Var>& args, PyObject* kwnames, bool symbolic) {
+Var Trace::CallPure(PyObject* function, const std::vector<Var>& args_in, PyObject* kwnames, bool symbolic) {
   std::vector<PyObject*> values;
+  std::vector<Var> args = args_in;
   bool has_scalar = false, unknown = false;
-  for (Var a : args) {
+  for (Var& a : args) {
     a = Look(a);
+    if (Var plain = PlainValue(a)) a = plain;
     if (a->kind == VariableKind::kScalar) {
       has_scalar = true;
       if (!a->value) unknown = true;
@@ -74,11 +76,7 @@ Var Trace::CallPure(PyObject* function, const std::vector<Var>& args, PyObject* 
     PyTypeObject* type = Py_TYPE(result.get());
     SourceId source = sources_.Intern(std::move(s));
     if (!ResultTypeIsFixed(function, type)) {
-      Guard g{GuardKind::kType, source, {}};
-      g.object = ObjectOf(reinterpret_cast<PyObject*>(type));
-      g.line = CurrentLine();
-      g.text = type->tp_name;
-      guards_.Add(std::move(g));
+      AddGuard(GuardKind::kType, source, reinterpret_cast<PyObject*>(type), type->tp_name);
     }
     Var scalar = Scalar(type, source, result.release());
     fallible_.push_back(scalar);

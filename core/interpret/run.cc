@@ -31,7 +31,7 @@ RunResult Trace::Run(SymbolicFrame& frame) {
       return RunResult::kFailed;
     }
     if (++instructions_ > kMaxInstructions) {
-      Break("the trace passes " + std::to_string(kMaxInstructions) + " instructions", BreakKind::kLimit);
+      Break({"the trace passes ", std::to_string(kMaxInstructions), " instructions"}, BreakKind::kLimit);
       step = Step::kFailed;
     } else {
       step = interpreter.Execute(instruction);
@@ -51,7 +51,7 @@ RunResult Trace::Run(SymbolicFrame& frame) {
         return RunResult::kYielded;
       case Step::kFailed:
         if (failure_ == Failure::kNone)
-          Break(std::string("internal: no reason for the failure of ") + OpcodeName(instruction.op),
+          Break({"internal: no reason for the failure of ", OpcodeName(instruction.op)},
                 BreakKind::kInternal);
         if (failure_ == Failure::kRaise && interpreter.Unwind()) break;
         return RunResult::kFailed;
@@ -134,16 +134,16 @@ Step Interpreter::Execute(const Instruction& i) {
   known = true;
   step = ExecuteControl(i, &known);
   if (known) return step;
-  t_.Break(std::string("instruction ") + OpcodeName(i.op));
+  t_.Break({"instruction ", OpcodeName(i.op)});
   return Step::kFailed;
 }
 
 Step Interpreter::LoadFast(int32_t slot) {
   Var v = f_.locals[static_cast<size_t>(slot)];
   if (v == nullptr) {
-    t_.RaiseNew(PyExc_UnboundLocalError, std::string("cannot access local variable '") +
-                                             PyUnicode_AsUTF8(f_.parts->locals[static_cast<size_t>(slot)]) +
-                                             "' where it is not associated with a value");
+    t_.RaiseNew(PyExc_UnboundLocalError, {"cannot access local variable '",
+                                          PyUnicode_AsUTF8(f_.parts->locals[static_cast<size_t>(slot)]),
+                                          "' where it is not associated with a value"});
     return Step::kFailed;
   }
   return Push(v);
@@ -214,10 +214,9 @@ Step Interpreter::ExecuteStack(const Instruction& i, bool* known) {
       if (v == nullptr && t_.failure() == Failure::kRaise &&
           (f_.parts->local_kinds[static_cast<size_t>(arg)] & kLocalFree) == 0) {
         t_.TakeRaised();
-        t_.RaiseNew(PyExc_UnboundLocalError,
-                    std::string("cannot access local variable '") +
-                        PyUnicode_AsUTF8(f_.parts->locals[static_cast<size_t>(arg)]) +
-                        "' where it is not associated with a value");
+        t_.RaiseNew(PyExc_UnboundLocalError, {"cannot access local variable '",
+                                              PyUnicode_AsUTF8(f_.parts->locals[static_cast<size_t>(arg)]),
+                                              "' where it is not associated with a value"});
       }
       return Push(v);
     }
@@ -234,7 +233,7 @@ Step Interpreter::ExecuteStack(const Instruction& i, bool* known) {
       Var v = t_.GlobalLookup(f_.globals, name);
       if (v == nullptr) {
         if (t_.failure() == Failure::kNone)
-          t_.RaiseNew(PyExc_NameError, std::string("name '") + PyUnicode_AsUTF8(name) + "' is not defined");
+          t_.RaiseNew(PyExc_NameError, {"name '", PyUnicode_AsUTF8(name), "' is not defined"});
         return Step::kFailed;
       }
       Push(v);
@@ -247,8 +246,7 @@ Step Interpreter::ExecuteStack(const Instruction& i, bool* known) {
       if (t_.BuiltinSetItem(t_.Look(f_.globals), t_.Const(NameAt(arg)), nullptr)) return Step::kNext;
       if (t_.RaisedMatches(PyExc_KeyError)) {
         t_.TakeRaised();
-        t_.RaiseNew(PyExc_NameError,
-                    std::string("name '") + PyUnicode_AsUTF8(NameAt(arg)) + "' is not defined");
+        t_.RaiseNew(PyExc_NameError, {"name '", PyUnicode_AsUTF8(NameAt(arg)), "' is not defined"});
       }
       return Step::kFailed;
     }
@@ -409,9 +407,9 @@ Step Interpreter::ExecuteControl(const Instruction& i, bool* known) {
           return Step::kFailed;
         }
         PyRef name = PyRef::Steal(PyType_GetFullyQualifiedName(t_.TypeOf(owner)));
-        t_.RaiseNew(PyExc_TypeError, std::string("'") + PyUnicode_AsUTF8(name.get()) +
-                                         "' object does not support the context manager protocol (missed " +
-                                         kNames[arg] + " method)");
+        t_.RaiseNew(PyExc_TypeError, {"'", PyUnicode_AsUTF8(name.get()),
+                                      "' object does not support the context manager protocol (missed ",
+                                      kNames[arg], " method)"});
         return Step::kFailed;
       }
       return PushMethod(method);

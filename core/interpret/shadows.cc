@@ -6,6 +6,7 @@
 // runs no user code.
 #include <map>
 
+#include "interpret/builtins.h"
 #include "interpret/containers.h"
 #include "python/set_layout.h"
 #include "python/tensor_object.h"
@@ -26,38 +27,23 @@ bool Trace::EnsureShadow(Var v) {
     return true;
   }
   if (v->kind != VariableKind::kObject) {
-    Break(std::string("the contents of a new '") + v->type->tp_name + "' are not known");
+    Break({"the contents of a new '", v->type->tp_name, "' are not known"});
     return false;
   }
   PyTypeObject* base = BaseContainer(v->type);
   PyObject* o = v->value.get();
-  auto length_guard = [&](Py_ssize_t n) {
-    Source s{SourceKind::kLength};
-    s.operands = {v->source};
-    Guard g{GuardKind::kConstant, sources_.Intern(std::move(s)), {}};
-    PyRef size = PyRef::Steal(PyLong_FromSsize_t(n));
-    keep_alive_.push_back(size);
-    g.object = ObjectOf(Const(size.get())->value.get());
-    g.line = CurrentLine();
-    g.text = "== " + std::to_string(n);
-    guards_.Add(std::move(g));
-  };
-  auto item_source = [&](SourceId key) {
-    Source s{SourceKind::kItem};
-    s.operands = {v->source, key};
-    return sources_.Intern(std::move(s));
-  };
+  auto item_source = [&](SourceId key) { return Expression(SourceKind::kItem, {v->source, key}); };
   Py_ssize_t n = PyObject_Size(o);
   if (n < 0) PyErr_Clear();
   if (PyList_Check(o)) n = PyList_GET_SIZE(o);
   if (PyDict_Check(o)) n = PyDict_GET_SIZE(o);
   if (n > kMaxShadow) {
-    Break("a container of " + std::to_string(n) + " elements is read or reordered", BreakKind::kLimit);
+    Break({"a container of ", std::to_string(n), " elements is read or reordered"}, BreakKind::kLimit);
     return false;
   }
   PyRef shadow;
   if (base == &PyList_Type || base == DequeType()) {
-    length_guard(n);
+    GuardLength(v->source, n);
     PyRef items = PyRef::Steal(base == &PyList_Type ? PyList_GetSlice(o, 0, n) : PySequence_List(o));
     shadow = PyRef::Steal(PyList_New(n));
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -82,8 +68,8 @@ bool Trace::EnsureShadow(Var v) {
     PyRef keys = PyRef::Steal(PyList_AsTuple(PyRef::Steal(PyDict_Keys(o)).get()));
     for (Py_ssize_t i = 0; keys && i < n; i++) {
       if (!IsSafeKey(PyTuple_GET_ITEM(keys.get(), i))) {
-        Break(std::string("a dict with keys of type ") + Py_TYPE(PyTuple_GET_ITEM(keys.get(), i))->tp_name +
-                  " is read as a whole",
+        Break({"a dict with keys of type ", Py_TYPE(PyTuple_GET_ITEM(keys.get(), i))->tp_name,
+               " is read as a whole"},
               BreakKind::kUserHash);
         return false;
       }
@@ -94,11 +80,7 @@ bool Trace::EnsureShadow(Var v) {
       Break("a dict that cannot be listed");
       return false;
     }
-    Guard g{GuardKind::kKeys, v->source, {}};
-    g.object = ObjectOf(keys.get());
-    g.line = CurrentLine();
-    g.text = std::to_string(n) + " keys";
-    guards_.Add(std::move(g));
+    AddGuard(GuardKind::kKeys, v->source, keys.get(), std::to_string(n) + " keys");
     if (base == DefaultDictType()) {
       Var factory = FieldOfContainer(v, "default_factory");
       if (factory == nullptr) return false;
@@ -128,17 +110,13 @@ bool Trace::EnsureShadow(Var v) {
     }
     for (Py_ssize_t i = 0; i < n; i++) {
       if (!IsSafeKey(PyTuple_GET_ITEM(items.get(), i))) {
-        Break(std::string("a set with elements of type ") +
-                  Py_TYPE(PyTuple_GET_ITEM(items.get(), i))->tp_name + " is read",
-              BreakKind::kUserHash);
+        Break(
+            {"a set with elements of type ", Py_TYPE(PyTuple_GET_ITEM(items.get(), i))->tp_name, " is read"},
+            BreakKind::kUserHash);
         return false;
       }
     }
-    Guard g{GuardKind::kKeys, v->source, {}};
-    g.object = ObjectOf(items.get());
-    g.line = CurrentLine();
-    g.text = std::to_string(n) + " elements";
-    guards_.Add(std::move(g));
+    AddGuard(GuardKind::kKeys, v->source, items.get(), std::to_string(n) + " elements");
     shadow = PyRef::Steal(CloneSet(
         o,
         [](PyObject* key, void* trace) {
@@ -204,22 +182,14 @@ Var Trace::FieldOfContainer(Var container, const char* name) {
   if (made_here) return FromShadow(value.get());
   PyObject* getter = FieldGetter(name);
   if (getter == nullptr) return RaiseFromPython();
-  Source s{SourceKind::kCall};
-  s.object = ObjectOf(getter);
-  s.operands = {container->source};
-  s.name = name;
-  return Lazy(value.get(), sources_.Intern(std::move(s)));
+  return Lazy(value.get(), Expression(SourceKind::kCall, {container->source}, ObjectOf(getter), name));
 }
 
 // What the changes that follow make of its order.
 void Trace::GuardSetLayout(Var set) {
   PyRef layout = PyRef::Steal(SetTemplate(set->value.get()));
   keep_alive_.push_back(layout);
-  Guard g{GuardKind::kSetLayout, set->source, {}};
-  g.object = ObjectOf(layout.get());
-  g.line = CurrentLine();
-  g.text = "order of its table";
-  guards_.Add(std::move(g));
+  AddGuard(GuardKind::kSetLayout, set->source, layout.get(), "order of its table");
 }
 
 // A container's contents as they are now, in an object of their own.
@@ -265,7 +235,13 @@ Var Trace::FromShadow(PyObject* o) {
     shadows_[o] = v;
     return v;
   }
-  if (PyType_Check(o) || PyFunction_Check(o) || PyModule_Check(o) || PyCFunction_Check(o)) return Fixed(o);
+  const bool alias = strcmp(Py_TYPE(o)->tp_name, "typing.Union") == 0 ||
+                     strcmp(Py_TYPE(o)->tp_name, "_GenericAlias") == 0 ||
+                     Py_TYPE(o) == &Py_GenericAliasType;  // int | str, list[int]
+  if (PyType_Check(o) || PyFunction_Check(o) || PyModule_Check(o) || PyCFunction_Check(o) || alias) {
+    keep_alive_.push_back(PyRef::Borrow(o));
+    return Fixed(o);
+  }
   if (IsContainerType(Py_TYPE(o))) return NewContainer(Py_TYPE(o), Py_NewRef(o));
   if (PyIter_Check(o) || PyDictViewSet_Check(o) || Py_TYPE(o) == &PyDictValues_Type || IsKeyFunction(o)) {
     Var v = New(Py_TYPE(o));
@@ -283,10 +259,19 @@ Var Trace::FromShadow(PyObject* o) {
       if (item == nullptr) return nullptr;
       v->items.push_back(item);
     }
+    PyRef fields = PyRef::Steal(PyObject_GenericGetDict(o, nullptr));
+    PyErr_Clear();
+    PyObject *name, *value;
+    Py_ssize_t position = 0;
+    while (fields && PyDict_Next(fields.get(), &position, &name, &value) != 0) {
+      Var field = FromShadow(value);
+      if (field == nullptr) return nullptr;
+      v->attributes.emplace_back(PyRef::Borrow(name), field);
+    }
     shadows_[o] = v;
     return v;
   }
-  return Break(std::string("a built-in function gave an object of type ") + Py_TYPE(o)->tp_name);
+  return Break({"a built-in function gave an object of type ", Py_TYPE(o)->tp_name});
 }
 
 PyObject* Trace::ElementShadow(Var v) {
@@ -358,9 +343,12 @@ PyObject* Trace::ArgumentShadow(Var v) {
     return Py_NewRef(v->value.get());
   }
   if (v->kind == VariableKind::kObject &&
-      (PyFunction_Check(v->value.get()) || PyCFunction_Check(v->value.get())) && v->attributes.empty() &&
-      PyCFunction_Check(v->value.get())) {
-    return Py_NewRef(v->value.get());
+      (PyType_Check(v->value.get()) || PyCFunction_Check(v->value.get()))) {
+    // C code may call it: as it is where it then speaks the object protocol, else through the tracer.
+    PyObject* o = v->value.get();
+    const BuiltinClass known = ClassOf(o);
+    const bool speaks = known == BuiltinClass::kProtocol || (PyType_Check(o) && known == BuiltinClass::kPure);
+    return speaks && v->attributes.empty() ? Py_NewRef(o) : MakeProxy(v);
   }
   return ElementShadow(v);
 }

@@ -36,9 +36,7 @@ void Trace::FreeSizes(Var v, Guard* guard) {
   for (size_t d = 0; d < meta.sizes.size(); d++) {
     if (meta.sizes[d] < 2 || (!any && policy_.free_sizes.count(text + "." + std::to_string(d)) == 0))
       continue;
-    Source s{SourceKind::kSize, static_cast<int32_t>(d)};
-    s.operands = {v->source};
-    SourceId source = sources_.Intern(std::move(s));
+    SourceId source = Expression(SourceKind::kSize, {v->source}, -1, "", static_cast<int32_t>(d));
     size_t k = 0;
     while (k < symbols_.size() && symbols_[k].values[0] != meta.sizes[d]) k++;
     if (k == symbols_.size()) {
@@ -47,9 +45,8 @@ void Trace::FreeSizes(Var v, Guard* guard) {
         symbol.values[w] = meta.sizes[d] * kFactors[k % std::size(kFactors)][w];
       symbols_.push_back(symbol);
     } else {
-      Source equal{SourceKind::kCompare, Py_EQ};
-      equal.operands = {source, symbols_[k].source};
-      Guard g{GuardKind::kTruth, sources_.Intern(std::move(equal))};
+      Guard g{GuardKind::kTruth,
+              Expression(SourceKind::kCompare, {source, symbols_[k].source}, -1, "", Py_EQ)};
       g.detail = 1;
       g.line = CurrentLine();
       late_size_guards_.push_back(std::move(g));
@@ -77,11 +74,7 @@ void Trace::PinSize(size_t k) {
   symbol.pinned = true;
   for (int64_t& value : symbol.values) value = symbol.values[0];
   PyRef size = PyRef::Steal(PyLong_FromLongLong(symbol.values[0]));
-  Guard g{GuardKind::kConstant, symbol.source};
-  g.object = ObjectOf(size.get());
-  g.line = CurrentLine();
-  g.text = "== " + std::to_string(symbol.values[0]);
-  guards_.Add(std::move(g));
+  AddGuard(GuardKind::kConstant, symbol.source, size.get(), "== " + std::to_string(symbol.values[0]));
   for (NodeMetas& metas : world_metas_) metas.clear();
 }
 
@@ -142,9 +135,7 @@ Var Trace::SizeOf(const WorldValues& values) {
     return ObjectSource(Const(PyRef::Steal(PyLong_FromLongLong(n)).get())->value.get());
   };
   auto binary = [&](int code, SourceId a, SourceId b) {
-    Source s{SourceKind::kBinary, code};
-    s.operands = {a, b};
-    return sources_.Intern(std::move(s));
+    return Expression(SourceKind::kBinary, {a, b}, -1, "", code);
   };
   // Symbols, then what the program has computed of them.
   std::vector<SizeSymbol> known = symbols_;

@@ -88,7 +88,7 @@ std::nullptr_t Trace::BreakOnError(const std::string& what) {
   PyRef text = error ? PyRef::Steal(PyObject_Str(error.get())) : PyRef();
   std::string message = text ? PyUnicode_AsUTF8(text.get()) : "";
   PyErr_Clear();
-  return Break(what + ": " + message, BreakKind::kPythonRaises);
+  return Break({what, ": ", message}, BreakKind::kPythonRaises);
 }
 
 PyRef Trace::IndexShadow(Var key) {
@@ -149,7 +149,7 @@ bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
   } else {
     PyObject* number = TryConst(value);
     if (number == nullptr || !(PyLong_Check(number) || PyFloat_Check(number))) {
-      Break("a tensor's items are set to a '" + std::string(value->type->tp_name) + "'");
+      Break({"a tensor's items are set to a '", value->type->tp_name, "'"});
       return false;
     }
     source = resolver.value(resolver.WeakConstant(number));
@@ -166,7 +166,7 @@ bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
       operands.push_back(source);
       Result<ValueRef> put = graph_.AddNode(Op::k_index_put, operands, {false}, SpanOf(CurrentSite()));
       if (!put.ok()) {
-        Break("the values do not fit the index: " + put.status().message(), BreakKind::kPythonRaises);
+        Break({"the values do not fit the index: ", put.status().message()}, BreakKind::kPythonRaises);
         return false;
       }
       return WriteTensor(current, *put);
@@ -178,7 +178,7 @@ bool Trace::TensorSetItem(Var v, Var key, Var value_in) {
   Result<ValueRef> written =
       graph_.AddNode(Op::k_copy, {TensorValue(current), source}, {}, SpanOf(CurrentSite()));
   if (!written.ok()) {
-    Break("the value does not fit the items: " + written.status().message(), BreakKind::kPythonRaises);
+    Break({"the value does not fit the items: ", written.status().message()}, BreakKind::kPythonRaises);
     return false;
   }
   return WriteTensor(current, *written);

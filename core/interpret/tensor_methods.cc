@@ -58,7 +58,7 @@ Var Trace::TensorGetAttr(Var v, PyObject* name) {
       TensorValue(v);
       return failure_ != Failure::kNone ? nullptr : NewView(v, v->tensor->meta, TensorValue(v));
     }
-    return Break(std::string("attribute '") + text + "' of a tensor", BreakKind::kKeptByPython);
+    return Break({"attribute '", text, "' of a tensor"}, BreakKind::kKeptByPython);
   }
   if (found != nullptr && Py_TYPE(found) == &PyWrapperDescr_Type) return NewMethod(Fixed(found), v);
   if (found != nullptr && Py_TYPE(found) == &PyProperty_Type) return BindDescriptor(found, v, type, name);
@@ -73,8 +73,8 @@ Var Trace::TensorGetAttr(Var v, PyObject* name) {
   PyObject* hook = TypeLookup(type, getattr_name, true);
   if (hook != nullptr && PyFunction_Check(hook)) return Call(Fixed(hook), {v, Const(name)});
   PyRef short_name = PyRef::Steal(PyType_GetName(type));
-  return RaiseNew(PyExc_AttributeError, std::string("'") + PyUnicode_AsUTF8(short_name.get()) +
-                                            "' object has no attribute '" + text + "'");
+  return RaiseNew(PyExc_AttributeError,
+                  {"'", PyUnicode_AsUTF8(short_name.get()), "' object has no attribute '", text, "'"});
 }
 
 Var Trace::ShapeOf(Var tensor) {
@@ -100,7 +100,7 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
     auto dimension = [&](bool stride) -> Var {
       PyObject* d = ConstValue(args[1]);
       if (d == nullptr) return nullptr;
-      if (!PyLong_Check(d)) return Break(std::string(text) + "() of a dimension that is no int");
+      if (!PyLong_Check(d)) return Break({text, "() of a dimension that is no int"});
       int64_t i = PyLong_AsLongLong(d);
       if (i < 0) i += meta.rank();
       if (i < 0 || i >= meta.rank()) return Break("a dimension out of range", BreakKind::kPythonRaises);
@@ -176,9 +176,9 @@ Var Trace::TensorMethod(PyObject* descriptor, const char* text, const std::vecto
   if (strcmp(text, "tolist") == 0 && args.size() == 1 && v->tensor->meta.numel() <= kMaxListed)
     return ReadList(v, descriptor);
   if (strcmp(text, "tolist") == 0 || strcmp(text, "numpy") == 0) {
-    return Break(std::string("tensor.") + text + "() is called", BreakKind::kValuesNeeded);
+    return Break({"tensor.", text, "() is called"}, BreakKind::kValuesNeeded);
   }
-  return Break(std::string("method '") + text + "' of a tensor");
+  return Break({"method '", text, "' of a tensor"});
 }
 
 SourceId Trace::TensorSnapshot(Var v) {
@@ -200,7 +200,7 @@ SourceId Trace::TensorSnapshot(Var v) {
 Var Trace::ReadNumber(Var v, PyTypeObject* type) {
   if (v->tensor->meta.numel() != 1) {
     return Break(
-        "a tensor with " + std::to_string(v->tensor->meta.numel()) + " elements is used as one number",
+        {"a tensor with ", std::to_string(v->tensor->meta.numel()), " elements is used as one number"},
         BreakKind::kPythonRaises);
   }
   if (IsForeign(v) && v->tensor->meta.rank() > 0 && type != &PyBool_Type)
@@ -210,11 +210,10 @@ Var Trace::ReadNumber(Var v, PyTypeObject* type) {
   for (size_t d = 0; d < v->tensor->meta.sizes.size(); d++) {
     if (ConstValue(SizeAt(v, d)) == nullptr) return nullptr;
   }
-  Source s{SourceKind::kCall};
-  s.object = ObjectOf(reinterpret_cast<PyObject*>(type));
-  s.operands = {tensor};
-  s.name = type->tp_name;
-  Var number = Scalar(type, sources_.Intern(std::move(s)), nullptr);
+  Var number = Scalar(
+      type,
+      Expression(SourceKind::kCall, {tensor}, ObjectOf(reinterpret_cast<PyObject*>(type)), type->tp_name),
+      nullptr);
   if (type == &PyLong_Type && IsFloating(v->tensor->meta.dtype)) fallible_.push_back(number);  // inf, nan
   return number;
 }

@@ -65,14 +65,14 @@ ValueRef Trace::TensorValue(Var v) {
         graph_.AddNode(graph_.meta(base.current).offset != 0 ? Op::k_clone : Op::k_contiguous, {base.current},
                        {}, SpanOf(CurrentSite()));
     if (!flat.ok()) {
-      Break(flat.status().message(), BreakKind::kPythonRaises);
+      Break({flat.status().message()}, BreakKind::kPythonRaises);
       return {};
     }
     Result<ValueRef> view = graph_.AddNode(Op::k_as_strided, {*flat},
                                            {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset},
                                            SpanOf(CurrentSite()));
     if (!view.ok()) {
-      Break(view.status().message(), BreakKind::kPythonRaises);
+      Break({view.status().message()}, BreakKind::kPythonRaises);
       return {};
     }
     t.value = *view;
@@ -145,14 +145,14 @@ bool Trace::WriteTensor(Var target, ValueRef value) {
         graph_.AddNode(graph_.meta(base.current).offset != 0 ? Op::k_clone : Op::k_contiguous, {base.current},
                        {}, SpanOf(CurrentSite()));
     if (!flat.ok()) {
-      Break(flat.status().message(), BreakKind::kPythonRaises);
+      Break({flat.status().message()}, BreakKind::kPythonRaises);
       return false;
     }
     Result<ValueRef> whole = graph_.AddNode(Op::k_as_strided_scatter, {*flat, value},
                                             {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset},
                                             SpanOf(CurrentSite()));
     if (!whole.ok()) {
-      Break(whole.status().message(), BreakKind::kPythonRaises);
+      Break({whole.status().message()}, BreakKind::kPythonRaises);
       return false;
     }
     base.current = *whole;
@@ -203,8 +203,7 @@ Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& at
   std::vector<const TensorMeta*> metas;
   for (ValueRef v : operands) metas.push_back(v.defined() ? &graph_.meta(v) : nullptr);
   if (IsDataDependent(op, metas, attrs)) {
-    return Break(std::string(Info(op).name) + "() gives a size that depends on the data",
-                 BreakKind::kSizeFromData);
+    return Break({Info(op).name, "() gives a size that depends on the data"}, BreakKind::kSizeFromData);
   }
   bool view = Info(op).op_class == OpClass::kView;
   TensorMeta view_meta;
@@ -222,13 +221,13 @@ Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& at
     if (self == nullptr || self->kind != VariableKind::kTensor) return Break("a view of a number");
     Result<std::vector<TensorMeta>> inferred = Infer(op, {&self->tensor->meta}, attrs);
     if (!inferred.ok())
-      return Break("the operation refuses its operands: " + inferred.status().message(),
+      return Break({"the operation refuses its operands: ", inferred.status().message()},
                    BreakKind::kPythonRaises);
     view_meta = (*inferred)[0];
   }
   Result<ValueRef> node = graph_.AddNode(op, operands, attrs, SpanOf(CurrentSite()));
   if (!node.ok())
-    return Break("the operation refuses its operands: " + node.status().message(), BreakKind::kPythonRaises);
+    return Break({"the operation refuses its operands: ", node.status().message()}, BreakKind::kPythonRaises);
   graph_.mutable_nodes()[static_cast<size_t>(node->node.value)].symbolic = std::move(symbolic);
   if (view) return NewView(self, view_meta, *node);
   size_t outputs = graph_.node(node->node).metas.size();
@@ -294,8 +293,7 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
     return Break("an in-place operation without a tensor to write into", BreakKind::kSharedMemory);
   Var result;
   if (Info(call.op).op_class == OpClass::kView || Info(call.op).op_class == OpClass::kMaybeView) {
-    return Break(std::string(f->info->name) + "_() changes the sizes of a tensor in place",
-                 BreakKind::kSharedMemory);
+    return Break({f->info->name, "_() changes the sizes of a tensor in place"}, BreakKind::kSharedMemory);
   }
   result = ApplyOp(call.op, operands, call.attrs, self, std::move(symbolic));
   if (result == nullptr) return nullptr;
@@ -304,8 +302,7 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
   const TensorMeta& have = result->tensor->meta;
   const TensorMeta& want = target->tensor->meta;
   if (have.sizes != want.sizes || Category(have.dtype) > Category(want.dtype)) {
-    return Break(std::string("the result of ") + std::string(f->info->name) +
-                     "() does not fit the tensor that is written",
+    return Break({"the result of ", f->info->name, "() does not fit the tensor that is written"},
                  BreakKind::kPythonRaises);
   }
   for (size_t d = 0; d < want.sizes.size(); d++) {
@@ -317,7 +314,7 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
   ValueRef value = result->tensor->value;
   if (have.dtype != want.dtype) {
     Result<ValueRef> cast = graph_.AddNode(Op::k_to, {value}, {want.dtype}, SpanOf(CurrentSite()));
-    if (!cast.ok()) return Break(cast.status().message(), BreakKind::kPythonRaises);
+    if (!cast.ok()) return Break({cast.status().message()}, BreakKind::kPythonRaises);
     value = *cast;
   }
   if (!WriteTensor(target, value)) return nullptr;

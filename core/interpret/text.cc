@@ -24,7 +24,8 @@ Var Trace::Str(Var v) {
   PyObject* found = TypeLookup(v->type, str_name, true);
   if (found != nullptr && PyFunction_Check(found)) return Call(NewMethod(Fixed(found), v), {});
   if (found != nullptr && reinterpret_cast<PyDescrObject*>(found)->d_type != &PyBaseObject_Type) {
-    return Break(std::string("str() of a '") + v->type->tp_name + "'");
+    if (Var plain = PlainValue(v)) return CallMethodDescriptor(found, {plain}, nullptr);
+    return Break({"str() of a '", v->type->tp_name, "'"});
   }
   return Repr(v);
 }
@@ -113,7 +114,8 @@ Var Trace::Repr(Var v) {
       found != nullptr && !PyFunction_Check(found)) {
     return ConstSteal(PyObject_Repr(v->value.get()));
   }
-  return Break(std::string("text of a '") + v->type->tp_name + "' object", BreakKind::kIdentity);
+  if (Var plain = PlainValue(v)) return CallMethodDescriptor(found, {plain}, nullptr);
+  return Break({"text of a '", v->type->tp_name, "' object"}, BreakKind::kIdentity);
 }
 
 Var Trace::Format(Var v, Var spec) {
@@ -122,7 +124,8 @@ Var Trace::Format(Var v, Var spec) {
   if (spec != nullptr && spec_text == nullptr) return nullptr;
   if (spec_text != nullptr && !PyUnicode_CheckExact(spec_text)) return Break("a format that is no text");
   bool empty = spec_text == nullptr || PyUnicode_GET_LENGTH(spec_text) == 0;
-  if (v->kind == VariableKind::kConst) return ConstSteal(PyObject_Format(v->value.get(), spec_text));
+  if (v->kind == VariableKind::kConst && (empty || !IsLibraryValue(v->value.get())))
+    return ConstSteal(PyObject_Format(v->value.get(), spec_text));
   if (v->kind == VariableKind::kScalar || v->kind == VariableKind::kTensor) {
     static PyObject* format_function = PyDict_GetItemString(PyEval_GetBuiltins(), "format");
     if (empty && v->kind == VariableKind::kScalar && v->type == &PyUnicode_Type) return v;
@@ -136,9 +139,10 @@ Var Trace::Format(Var v, Var spec) {
   if (empty) return Str(v);
   if (found != nullptr && reinterpret_cast<PyDescrObject*>(found)->d_type == &PyBaseObject_Type) {
     return RaiseNew(PyExc_TypeError,
-                    std::string("unsupported format string passed to ") + v->type->tp_name + ".__format__");
+                    {"unsupported format string passed to ", v->type->tp_name, ".__format__"});
   }
-  return Break(std::string("format() of a '") + v->type->tp_name + "'");
+  if (Var plain = PlainValue(v)) return CallMethodDescriptor(found, {plain, Const(spec_text)}, nullptr);
+  return Break({"format() of a '", v->type->tp_name, "'"});
 }
 
 // separator.join(iterable): texts that later calls may change stay expressions.
@@ -156,9 +160,10 @@ Var Trace::JoinText(Var separator, Var iterable) {
   bool symbolic = separator->kind == VariableKind::kScalar;
   for (size_t i = 0; i < items.size(); i++) {
     items[i] = Look(items[i]);
+    if (Var plain = PlainValue(items[i])) items[i] = plain;
     if (PyType_IsSubtype(items[i]->type, &PyUnicode_Type) == 0)
-      return RaiseNew(PyExc_TypeError, "sequence item " + std::to_string(i) + ": expected str instance, " +
-                                           items[i]->type->tp_name + " found");
+      return RaiseNew(PyExc_TypeError, {"sequence item ", std::to_string(i), ": expected str instance, ",
+                                        items[i]->type->tp_name, " found"});
     symbolic = symbolic || items[i]->kind == VariableKind::kScalar;
   }
   if (!symbolic || items.size() > kMostParts) {

@@ -94,18 +94,14 @@ static Var Reading(Trace& t, Var of, Reader which) {
     PyErr_Clear();
     return nullptr;
   }
-  Source s{SourceKind::kCall};
-  s.object = t.ObjectOf(ReaderFunction(which));
-  s.operands = {of->source};
-  s.name = kMethods[which].ml_name;
-  return t.Lazy(value.get(), t.sources().Intern(std::move(s)));
+  return t.Lazy(value.get(), t.Expression(SourceKind::kCall, {of->source}, t.ObjectOf(ReaderFunction(which)),
+                                          kMethods[which].ml_name));
 }
 
 Var Trace::ThreadLocalDict(Var local) {
   Var dict = Reading(*this, local, kThreadDict);
   return dict != nullptr ? Look(dict)
-                         : Break(std::string("a '") + local->type->tp_name +
-                                     "' is used for the first time in this thread",
+                         : Break({"a '", local->type->tp_name, "' is used for the first time in this thread"},
                                  BreakKind::kKeptByPython);
 }
 
@@ -131,8 +127,8 @@ bool Trace::ThreadLocalSetAttr(Var local, PyObject* name, Var value) {
   PyObject* found = TypeLookup(local->type, name, true);
   if ((found != nullptr && Py_TYPE(found)->tp_descr_set != nullptr) ||
       PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) {
-    Break(std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a '" + local->type->tp_name +
-          "' is set through a descriptor");
+    Break({"attribute '", PyUnicode_AsUTF8(name), "' of a '", local->type->tp_name,
+           "' is set through a descriptor"});
     return false;
   }
   Var dict = ThreadLocalDict(local);
@@ -165,11 +161,7 @@ Var Trace::ContextVarMethod(PyObject* descriptor, const char* method, const std:
     Var v = Reading(*this, var, which);
     if (v == nullptr) return Break("a context variable that cannot be read");
     if (v->value.get() != NoValue()) return v;
-    Guard g{GuardKind::kIdentity, v->source, {}};
-    g.object = ObjectOf(NoValue());
-    g.line = CurrentLine();
-    g.text = "not set";
-    guards_.Add(std::move(g));
+    AddGuard(GuardKind::kIdentity, v->source, NoValue(), "not set");
     return Fixed(NoValue());
   };
   if (now == nullptr && !deleted) now = read(kContextValue);

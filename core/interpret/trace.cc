@@ -78,10 +78,42 @@ static std::string ObjectName(PyObject* object) {
 }
 
 SourceId Trace::ObjectSource(PyObject* object) {
-  Source source{SourceKind::kObject};
-  source.object = ObjectOf(object);
-  source.name = object == frame_.globals ? "G" : object == frame_.builtins ? "builtins" : ObjectName(object);
+  return Expression(SourceKind::kObject, {}, ObjectOf(object),
+                    object == frame_.globals    ? "G"
+                    : object == frame_.builtins ? "builtins"
+                                                : ObjectName(object));
+}
+
+SourceId Trace::Expression(SourceKind kind, std::initializer_list<SourceId> operands, ObjectIndex object,
+                           std::string_view name, int32_t detail) {
+  Source source{kind, detail};
+  source.operands = operands;
+  source.object = object;
+  source.name = name;
   return sources_.Intern(std::move(source));
+}
+
+void Trace::AddGuard(GuardKind kind, SourceId source, PyObject* object, std::string_view fact,
+                     SourceId other) {
+  Guard g{kind, source, other};
+  if (object != nullptr) g.object = ObjectOf(object);
+  g.line = CurrentLine();
+  g.text = fact;
+  guards_.Add(std::move(g));
+}
+
+void Trace::GuardTruth(SourceId source, bool truth, std::string_view fact) {
+  Guard g{GuardKind::kTruth, source};
+  g.detail = truth ? 1 : 0;
+  g.line = CurrentLine();
+  g.text = fact;
+  guards_.Add(std::move(g));
+}
+
+void Trace::GuardLength(SourceId source, Py_ssize_t length) {
+  Var size = ConstSteal(PyLong_FromSsize_t(length));
+  AddGuard(GuardKind::kConstant, Expression(SourceKind::kLength, {source}), size->value.get(),
+           "== " + std::to_string(length));
 }
 
 // ---- making variables
@@ -98,6 +130,7 @@ bool IsConstant(PyObject* o, int depth) {
   DType dtype;
   if (IsPlainConstant(o) || AsDType(o, &dtype) || PyRange_Check(o) || IsForeignDType(o)) return true;
   if (depth > 20) return false;
+  if (depth == 0 && IsLibraryValue(o)) return true;
   if (PyTuple_CheckExact(o)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
       if (!IsConstant(PyTuple_GET_ITEM(o, i), depth + 1)) return false;
@@ -201,11 +234,7 @@ Var Trace::Look(Var v) {
 }
 
 void Trace::AddIdentityGuard(SourceId source, PyObject* object) {
-  Guard g{GuardKind::kIdentity, source, {}};
-  g.object = ObjectOf(object);
-  g.line = CurrentLine();
-  g.text = ObjectName(object);
-  guards_.Add(std::move(g));
+  AddGuard(GuardKind::kIdentity, source, object, ObjectName(object));
 }
 
 // Functions that come with the call are often made anew for each: closures, lambdas, the bodies of generator
@@ -224,11 +253,8 @@ Var Trace::LookCallable(Var v) {
   v->by_code = true;
   known_[v->value.get()] = v;
   existing_.push_back(v);
-  Guard g{GuardKind::kType, v->source, {}};
-  g.object = ObjectOf(reinterpret_cast<PyObject*>(&PyFunction_Type));
-  g.line = CurrentLine();
-  g.text = ObjectName(reinterpret_cast<PyObject*>(&PyFunction_Type));
-  guards_.Add(std::move(g));
+  AddGuard(GuardKind::kType, v->source, reinterpret_cast<PyObject*>(&PyFunction_Type),
+           ObjectName(reinterpret_cast<PyObject*>(&PyFunction_Type)));
   AddIdentityGuard(PartOfFunction(v->source, FunctionPart::kGlobals, "__globals__"),
                    reinterpret_cast<PyFunctionObject*>(v->value.get())->func_globals);
   return v;
@@ -246,11 +272,7 @@ Var Trace::LookAtObject(Var v) {
   bool fixed = sources_.at(v->source).kind == SourceKind::kObject;
   auto guard = [&](GuardKind kind, PyObject* object) {
     if (fixed) return;
-    Guard g{kind, v->source, {}};
-    g.object = ObjectOf(object);
-    g.line = CurrentLine();
-    g.text = ObjectName(object);
-    guards_.Add(std::move(g));
+    AddGuard(kind, v->source, object, ObjectName(object));
   };
   v->type = Py_TYPE(o);
   if (!fixed && (o == Py_True || o == Py_False || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
@@ -259,7 +281,7 @@ Var Trace::LookAtObject(Var v) {
     v->kind = VariableKind::kScalar;
     return v;
   }
-  if (IsConstant(o)) {
+  if (IsConstant(o) && (fixed || !IsLibraryValue(o))) {
     guard(IsUnique(o) ? GuardKind::kIdentity : GuardKind::kConstant, o);
     v->kind = VariableKind::kConst;
     if (PyTuple_CheckExact(o) || PyFrozenSet_CheckExact(o))
@@ -271,10 +293,7 @@ Var Trace::LookAtObject(Var v) {
     Var other = it->second;
     while (other->forward != nullptr) other = other->forward;
     if (!fixed && !(other->source == v->source)) {
-      Guard g{GuardKind::kSame, v->source, other->source};
-      g.line = CurrentLine();
-      g.text = "is " + sources_.Print(other->source);
-      guards_.Add(std::move(g));
+      AddGuard(GuardKind::kSame, v->source, nullptr, "is " + sources_.Print(other->source), other->source);
     }
     v->forward = other;
     return other;
@@ -317,7 +336,8 @@ Var Trace::LookAtObject(Var v) {
                      Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type ||
                      Py_TYPE(o) == &PyGetSetDescr_Type || Py_TYPE(o) == &PyMemberDescr_Type ||
                      Py_TYPE(o) == &PyClassMethodDescr_Type || IsOpFunction(o) ||
-                     Py_TYPE(o) == &PyProperty_Type || IsGetterType(Py_TYPE(o)) || ArrayModel(o) != nullptr;
+                     Py_TYPE(o) == &PyProperty_Type || IsGetterType(Py_TYPE(o)) ||
+                     IsCacheWrapperType(Py_TYPE(o)) || ArrayModel(o) != nullptr;
   if (by_identity) {
     guard(GuardKind::kIdentity, o);
   } else {
@@ -344,9 +364,7 @@ void Trace::GuardUnlooked() {
 
 // An item of a list or tuple, whose length is no premise.
 Var Trace::ItemAt(Var container, Var key, PyObject* item) {
-  Source s{SourceKind::kItem};
-  s.operands = {SourceOf(container), SourceOf(key)};
-  Var v = Lazy(item, sources_.Intern(std::move(s)));
+  Var v = Lazy(item, Expression(SourceKind::kItem, {SourceOf(container), SourceOf(key)}));
   items_reached_.push_back(v);
   return v;
 }
@@ -358,11 +376,7 @@ bool Trace::Specialize(Var v) {
     Break("the value of a tensor decides what the program does", BreakKind::kDataDecides);
     return false;
   }
-  Guard g{GuardKind::kConstant, v->source, {}};
-  g.object = ObjectOf(v->value.get());
-  g.line = CurrentLine();
-  g.text = "== " + ObjectName(v->value.get());
-  guards_.Add(std::move(g));
+  AddGuard(GuardKind::kConstant, v->source, v->value.get(), "== " + ObjectName(v->value.get()));
   for (size_t k = 0; k < symbols_.size(); k++) {
     if (symbols_[k].source == v->source) PinSize(k);
   }
@@ -409,7 +423,7 @@ PyObject* Trace::ConstValue(Var v) {
     return ConstValue(NewTuple(items));
   }
   PyObject* value = TryConst(v);
-  if (value == nullptr) Break("a constant is needed here: the value is " + Describe(v));
+  if (value == nullptr) Break({"a constant is needed here: the value is ", Describe(v)});
   return value;
 }
 
@@ -441,16 +455,20 @@ static bool IsPackageFile(PyObject* filename) {
   return text != nullptr && strncmp(text, directory.c_str(), directory.size()) == 0;
 }
 
+SymbolicFrame* Trace::UserFrame(PyObject* other_than) {
+  for (auto it = frame_stack_.rbegin(); it != frame_stack_.rend(); ++it) {
+    PyObject* file = (*it)->code->co_filename;
+    if (!IsPackageFile(file) && (other_than == nullptr || PyUnicode_Compare(file, other_than) != 0))
+      return *it;
+  }
+  return nullptr;
+}
+
 Site Trace::CurrentSite() {
   Site site;
   if (frame_stack_.empty()) return site;
-  SymbolicFrame* f = frame_stack_.back();
-  for (auto it = frame_stack_.rbegin(); it != frame_stack_.rend(); ++it) {
-    if (!IsPackageFile((*it)->code->co_filename)) {
-      f = *it;
-      break;
-    }
-  }
+  SymbolicFrame* f = UserFrame();
+  if (f == nullptr) f = frame_stack_.back();
   const Position& p = f->parts->image.instructions[static_cast<size_t>(f->pc)].position;
   site.file = PyUnicode_AsUTF8(f->code->co_filename);
   site.line = p.line;

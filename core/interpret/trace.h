@@ -8,9 +8,10 @@
 // The operations live by theme:
 //
 //   attributes     attributes.cc (reading), descriptors.cc, attribute_writes.cc, instance_dict.cc
-//   calls          calls.cc, callables.cc, refused_call.cc, method_descriptors.cc, real_calls.cc, construct.cc;
+//   calls          calls.cc, callables.cc, cached_calls.cc, refused_call.cc, method_descriptors.cc,
+//                  real_calls.cc, construct.cc, standard_models.cc;
 //                  built-in functions: builtin_table.cc, builtins.cc
-//   values         operators.cc, comparison.cc, text.cc, match.cc
+//   values         operators.cc, comparison.cc, text.cc, match.cc, plain_values.cc
 //   containers     containers.cc, container_methods.cc, shadows.cc; iteration.cc, handed_in.cc
 //   tensors        tensors.cc, tensor_methods.cc, tensor_items.cc, sizes.cc, arrays.cc (of other libraries)
 //   changes        writes.cc, outputs.cc, thread_state.cc, finalizers.cc
@@ -23,8 +24,10 @@
 #include <Python.h>
 
 #include <deque>
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -140,6 +143,15 @@ class Trace {
   ObjectIndex ObjectOf(PyObject* object);
   SourceId ObjectSource(PyObject* object);
 
+  // --- premises ---
+  SourceId Expression(SourceKind kind, std::initializer_list<SourceId> operands, ObjectIndex object = -1,
+                      std::string_view name = {}, int32_t detail = 0);
+  // `object` may be null; `fact` is printed.
+  void AddGuard(GuardKind kind, SourceId source, PyObject* object = nullptr, std::string_view fact = {},
+                SourceId other = {});
+  void GuardTruth(SourceId source, bool truth, std::string_view fact);
+  void GuardLength(SourceId source, Py_ssize_t length);
+
   // --- making and looking at variables ---
   Var Null() { return &null_; }
   Var None() { return Const(Py_None); }
@@ -167,9 +179,14 @@ class Trace {
   PyObject* ArgumentShadow(Var v);   // the same for a C function's argument: containers as real containers
 
   // --- failures ---
-  std::nullptr_t Break(std::string reason, BreakKind kind = BreakKind::kNoModel);
+  // Texts of several parts are given as a list of them.
+  std::nullptr_t Break(const char* reason, BreakKind kind = BreakKind::kNoModel) {
+    return Break({reason}, kind);
+  }
+  std::nullptr_t Break(std::initializer_list<std::string_view> reason, BreakKind kind = BreakKind::kNoModel);
   std::nullptr_t Raise(Var exception);
-  std::nullptr_t RaiseNew(PyObject* type, const std::string& message);
+  std::nullptr_t RaiseNew(PyObject* type, const char* message) { return RaiseNew(type, {message}); }
+  std::nullptr_t RaiseNew(PyObject* type, std::initializer_list<std::string_view> message);
   std::nullptr_t
   RaiseFromPython();  // the exception set in the interpreter → kRaise, kBreak (a proxy gave up) or kFatal
   Var TakeRaised();   // clears kRaise
@@ -229,6 +246,10 @@ class Trace {
   Var IsSubclass(Var cls, Var classes);
   Var TextExpression(PyObject* function, Var v, PyObject* spec);
   SourceId TensorSnapshot(Var tensor);  // the tensor as it is now, available after the graph has run
+  // The constant that a number or text of a class of the program's, a date, a pattern... computes as; null
+  // without failure: it is no such object.
+  Var PlainValue(Var v);
+  Var NewValue(Var cls, PyTypeObject* base, const std::vector<Var>& args, PyObject* kwnames);
   Var CallPure(PyObject* function, const std::vector<Var>& args, PyObject* kwnames,
                bool symbolic);  // real call on constants
   Var CallReal(PyObject* function, const std::vector<Var>& args, PyObject* kwnames);  // real call on shadows
@@ -265,6 +286,7 @@ class Trace {
   }
   static bool HasArray(Var v);  // a foreign array, or an object that is an array which cannot be read
   Var ArrayOperation(const char* name, const std::vector<Var>& args);
+  static PyObject* StandardModel(PyObject* callable, bool* takes_callable);  // standard_models.cc; borrowed
   static PyObject* ArrayModel(PyObject* callable);  // borrowed; null: not modelled, or no library's
   Var CallModel(PyObject* model, const std::vector<Var>& args, PyObject* kwnames);
   Var ArrayGetAttr(Var array, PyObject* name);
@@ -276,7 +298,9 @@ class Trace {
   ValueRef TensorValue(Var tensor);                  // its value in the graph now
   Var ReadList(Var tensor, PyObject* tolist);        // tolist(), the same
   Var MakeException(PyObject* type, std::vector<Var> args);
-  Var NewInstance(PyTypeObject* type);  // object.__new__(cls)
+  Var ExceptionWithFields(Var type, const std::vector<Var>& args, PyObject* kwnames);
+  Var NewInstance(PyTypeObject* type,
+                  size_t refused = 0);  // object.__new__(cls); `refused`: arguments too many
   Var CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObject* kwnames, bool* handled);
   Var ExceptionText(Var exception, bool repr);
   Var CloseGenerator(Var generator);
@@ -316,7 +340,8 @@ class Trace {
   static bool IsTextStream(Var v);  // an io object whose writes are effects
   Var StreamMethod(PyObject* descriptor, const char* name,
                    const std::vector<Var>& args);  // null without failure: no model
-  static bool IsThreadLocal(Var v);                // thread_state.cc
+  Var LockMethod(PyTypeObject* owner, const char* name, const std::vector<Var>& args);  // the same
+  static bool IsThreadLocal(Var v);                                                     // thread_state.cc
   Var ThreadLocalDict(Var local);
   Var ThreadLocalGetAttr(Var local, PyObject* name);
   bool ThreadLocalSetAttr(Var local, PyObject* name, Var value);
@@ -334,6 +359,8 @@ class Trace {
   std::string Describe(Var v);                    // short text for the ledger
   int CurrentLine();
   Site CurrentSite();
+  // The innermost frame whose file is neither this package's nor `other_than`; null: none.
+  SymbolicFrame* UserFrame(PyObject* other_than = nullptr);
   bool HandlesExceptions() const;  // whether a frame of the traced code would see one that is raised here
   SymbolicFrame* current_frame() { return frame_stack_.empty() ? nullptr : frame_stack_.back(); }
   int root_step() const { return root_step_; }
@@ -357,6 +384,7 @@ class Trace {
   Var ContainerMethod(PyObject* descriptor, PyObject* name, const std::vector<Var>& args, PyObject* kwnames);
   Var MakeCallable(Var type, const std::vector<Var>& args, PyObject* kwnames);
   Var CallCallable(Var callable, const std::vector<Var>& args, PyObject* kwnames, bool* handled);
+  Var CallCached(Var wrapper, const std::vector<Var>& args, PyObject* kwnames);
   bool PartialParts(Var partial, std::vector<Var>* args, std::vector<std::pair<PyRef, Var>>* kwargs);
   static void AddKeywords(std::vector<std::pair<PyRef, Var>>* to,
                           const std::vector<std::pair<PyRef, Var>>& more);
@@ -435,6 +463,7 @@ class Trace {
   std::vector<Var> fallible_, items_reached_;
   std::vector<Var> loud_arguments_;  // of the root frame, see finalizers.h
   std::vector<PyRef> keep_alive_;
+  std::unordered_map<PyObject*, PyRef> cached_;  // by cache wrapper: {key: result} of the misses so far
   Failure failure_ = Failure::kNone;
   Var raised_ = nullptr;
   BreakReason break_;
@@ -449,6 +478,7 @@ class Trace {
 // The types of callables.cc.
 PyTypeObject* PartialType();
 bool IsGetterType(PyTypeObject* type);
+bool IsCacheWrapperType(PyTypeObject* type);  // cached_calls.cc
 
 // The trace under way; proxies find it here. Null outside of tracing.
 extern Trace* current_trace;
@@ -475,6 +505,9 @@ PyObject* CheckFunction();
 
 // `_core._commit(tensor, value)`: writes the graph's final value into an input.
 PyObject* CommitFunction();
+bool IsLibraryValueType(PyTypeObject* type);  // plain_values.cc: dates, patterns...
+bool IsLibraryValue(PyObject* o);
+bool ReadsTheWorld(PyTypeObject* type, const char* method);
 bool IsConstant(PyObject* o, int depth = 0);  // immutable through and through, and equal to any copy
 bool IsSuspended(Var v);                      // a generator that has been started and has not ended
 bool IsUnique(PyObject* o);                   // a constant that no other object equals

@@ -70,15 +70,12 @@ void Trace::AddQuietGuard(SourceId source) {
     // Its type is guarded.
     if (v->kind != VariableKind::kLazy && v->kind != VariableKind::kObject) return;
   }
-  Guard g{GuardKind::kQuiet, source, {}};
-  g.line = CurrentLine();
-  guards_.Add(std::move(g));
+  AddGuard(GuardKind::kQuiet, source);
 }
 
 bool Trace::DropsQuietly(PyObject* old, SourceId source) {
   if (old != nullptr && !DiesQuietly(old)) {
-    Break(std::string("a '") + Py_TYPE(old)->tp_name + "' may die here, which runs code",
-          BreakKind::kFinalizer);
+    Break({"a '", Py_TYPE(old)->tp_name, "' may die here, which runs code"}, BreakKind::kFinalizer);
     return false;
   }
   AddQuietGuard(source);
@@ -200,11 +197,10 @@ void Trace::NoteAttribute(Var object, PyObject* name, Var value) {
         PyErr_Clear();
         old = held.get();
       }
-      Source s(SourceKind::kAttribute, in_slot ? 1 : 0);
-      s.object = ObjectOf(in_slot ? slot : name);
-      s.operands = {object->source};
-      s.name = PyUnicode_AsUTF8(name);
-      if (!DropsQuietly(old, sources_.Intern(std::move(s)))) return;
+      if (!DropsQuietly(old,
+                        Expression(SourceKind::kAttribute, {object->source}, ObjectOf(in_slot ? slot : name),
+                                   PyUnicode_AsUTF8(name), in_slot ? 1 : 0)))
+        return;
     }
   }
   bool found = false;
@@ -291,8 +287,8 @@ Var Trace::CellContents(Var cell_in, PyObject* name) {
   Var cell = Look(cell_in);
   if (cell->kind == VariableKind::kNew) {
     if (cell->items.empty() || cell->items[0] == nullptr) {
-      return RaiseNew(PyExc_NameError, std::string("cannot access free variable '") + PyUnicode_AsUTF8(name) +
-                                           "' where it is not associated with a value in enclosing scope");
+      return RaiseNew(PyExc_NameError, {"cannot access free variable '", PyUnicode_AsUTF8(name),
+                                        "' where it is not associated with a value in enclosing scope"});
     }
     return cell->items[0];
   }
@@ -301,17 +297,12 @@ Var Trace::CellContents(Var cell_in, PyObject* name) {
   PyObject* value = deleted ? nullptr : PyCell_GET(cell->value.get());
   if (value == nullptr) {
     if (!deleted) {
-      Guard g{GuardKind::kEmptyCell, cell->source, {}};
-      g.line = CurrentLine();
-      g.text = "empty";
-      guards_.Add(std::move(g));
+      AddGuard(GuardKind::kEmptyCell, cell->source, nullptr, "empty");
     }
-    return RaiseNew(PyExc_NameError, std::string("cannot access free variable '") + PyUnicode_AsUTF8(name) +
-                                         "' where it is not associated with a value in enclosing scope");
+    return RaiseNew(PyExc_NameError, {"cannot access free variable '", PyUnicode_AsUTF8(name),
+                                      "' where it is not associated with a value in enclosing scope"});
   }
-  Source s{SourceKind::kCellContents};
-  s.operands = {cell->source};
-  return Lazy(value, sources_.Intern(std::move(s)));
+  return Lazy(value, Expression(SourceKind::kCellContents, {cell->source}));
 }
 
 bool Trace::SetCell(Var cell_in, Var value) {
@@ -325,9 +316,8 @@ bool Trace::SetCell(Var cell_in, Var value) {
     return false;
   }
   if (cell->attributes.empty()) {
-    Source contents{SourceKind::kCellContents};
-    contents.operands = {cell->source};
-    if (!DropsQuietly(PyCell_GET(cell->value.get()), sources_.Intern(std::move(contents)))) return false;
+    if (!DropsQuietly(PyCell_GET(cell->value.get()), Expression(SourceKind::kCellContents, {cell->source})))
+      return false;
   }
   std::string source = sources_.Print(cell->source);
   Mutation& row = ledger_.Row("cell " + source, MutationKind::kCell);
