@@ -1,6 +1,7 @@
 // Source table: interning and printing. See source.h.
 #include "guards/source.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace thirdbook {
@@ -10,6 +11,7 @@ namespace {
 const char* const kBinaryText[] = {"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"};
 const char* const kCompareText[] = {"<", "<=", "==", "!=", ">", ">="};
 const char* const kUnaryText[] = {"-", "+", "~", "not "};
+constexpr int32_t kLongText = 100;  // nodes
 
 }  // namespace
 
@@ -28,6 +30,9 @@ SourceId SourceTable::Intern(Source source) {
                 source.object);
   key = buffer;
   for (SourceId operand : source.operands) key += "," + std::to_string(operand.value);
+  for (SourceId operand : source.operands) {
+    if (operand.defined()) source.weight = std::min(source.weight + at(operand).weight, kLongText + 1);
+  }
   auto [it, inserted] = index_.emplace(std::move(key), size());
   if (inserted) sources_.push_back(std::move(source));
   return SourceId{it->second};
@@ -36,7 +41,11 @@ SourceId SourceTable::Intern(Source source) {
 std::string SourceTable::Print(SourceId id) const {
   if (!id.defined()) return "<new>";
   const Source& s = at(id);
-  auto operand = [&](size_t i) { return Print(s.operands[i]); };
+  // An expression may use another many times over, and that another: as text they would never end.
+  auto operand = [&](size_t i) {
+    const SourceId of = s.operands[i];
+    return of.defined() && at(of).weight > kLongText ? "<" + std::to_string(of.value) + ">" : Print(of);
+  };
   auto wrapped = [&](size_t i) {
     SourceKind kind = at(s.operands[i]).kind;
     bool compound = kind == SourceKind::kBinary || kind == SourceKind::kCompare || kind == SourceKind::kUnary;

@@ -48,7 +48,8 @@ struct Source {
   int32_t detail = 0;       // slot, cell index, operator code (see sources.def)
   ObjectIndex object = -1;  // kObject; the callable of kCall; the name of kAttribute (a str object)
   std::vector<SourceId> operands;
-  std::string name;  // for printing
+  std::string name;    // for printing
+  int32_t weight = 1;  // how many nodes its text would name, up to a bound
 };
 
 class SourceTable {

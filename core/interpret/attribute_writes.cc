@@ -159,7 +159,8 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
     const auto* descriptor = reinterpret_cast<PyDescrObject*>(found);
     if (Py_TYPE(found) == &PyGetSetDescr_Type &&
         reinterpret_cast<PyGetSetDescrObject*>(found)->d_getset->set == nullptr) {
-      RaiseNew(PyExc_AttributeError, {"attribute '", text, "' of '", descriptor->d_type->tp_name, "' objects is not writable"});
+      RaiseNew(PyExc_AttributeError,
+               {"attribute '", text, "' of '", descriptor->d_type->tp_name, "' objects is not writable"});
       return false;
     }
     if (Py_TYPE(found) == &PyMemberDescr_Type &&

@@ -299,13 +299,9 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       return CallPure(o, args, kwnames, true);
     }
     case Known::kRange: {
-      for (Var a : args) {
-        Var v = Look(a);
-        if (!IsValue(v)) {
-          v = CallMethod(v, "__index__", {});
-          if (v == nullptr) return nullptr;
-        }
-        if (ConstValue(v) == nullptr) return nullptr;
+      for (Var& a : args) {
+        a = IndexOf(a);
+        if (a == nullptr || ConstValue(a) == nullptr) return nullptr;
       }
       return CallPure(o, args, kwnames, false);
     }
@@ -353,7 +349,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       bool constants = true;
       for (Var& a : args) {
         Var v = Look(a);
-        if (Var plain = PyType_Check(o) ? nullptr : PlainValue(v)) a = v = plain;
+        if (Var plain = PyType_Check(o) ? nullptr : PlainValue(v, true)) a = v = plain;
         if (!IsValue(v) && TryConst(v) == nullptr) constants = false;
       }
       if (constants) return CallPure(o, args, kwnames, true);

@@ -36,6 +36,14 @@ Var Trace::IsSame(Var left, Var right) {
     }
     return Bool(false);
   }
+  if (IsValue(a) != IsValue(b)) {  // a pattern that a match gave, say, and one that was there
+    Var constant = IsValue(a) ? a : b, other = IsValue(a) ? b : a;
+    if (constant->kind == VariableKind::kConst && IsLibraryValue(constant->value.get()) &&
+        other->kind == VariableKind::kObject && other->type == constant->type) {
+      AddIdentityGuard(other->source, other->value.get());
+      return Bool(other->value.get() == constant->value.get());
+    }
+  }
   if (IsValue(a) && IsValue(b)) {
     auto unique = [](Var v) { return v->kind == VariableKind::kConst && IsUnique(v->value.get()); };
     if (unique(a) || unique(b)) return Bool(a->value.get() == b->value.get() && a->kind == b->kind);

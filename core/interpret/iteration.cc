@@ -93,11 +93,8 @@ Var Trace::GetItem(Var object, Var key_in) {
       for (Py_ssize_t i = 0; i < count; i++) chosen.push_back(items[static_cast<size_t>(start + i * step)]);
       return NewTuple(std::move(chosen));
     }
-    Var index = key;
-    if (!IsValue(key)) {
-      index = CallMethod(key, "__index__", {});
-      if (index == nullptr) return nullptr;
-    }
+    Var index = IndexOf(key);
+    if (index == nullptr) return nullptr;
     PyObject* k = ConstValue(index);
     if (k == nullptr) return nullptr;
     if (!PyLong_Check(k)) {

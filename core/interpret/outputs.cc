@@ -48,12 +48,14 @@ Var Trace::LockMethod(PyTypeObject* owner, const char* name, const std::vector<V
   if (lock->kind != VariableKind::kObject || strncmp(owner->tp_name, "_thread.", 8) != 0) return nullptr;
   const bool takes = strcmp(name, "__enter__") == 0 || (strcmp(name, "acquire") == 0 && args.size() == 1);
   if (!takes && strcmp(name, "__exit__") != 0 && strcmp(name, "release") != 0) return nullptr;
+  if (!takes && lock->moves == 0) return nullptr;  // not taken here: CPython may refuse
   const char* operation = takes ? "acquire" : "release";
   PyRef method = PyRef::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(owner), operation));
   if (!method || Py_TYPE(method.get()) != &PyMethodDescr_Type) {
     PyErr_Clear();
     return nullptr;
   }
+  lock->moves += takes ? 1 : -1;
   AddEffect(Fixed(method.get()), {lock}, {}, operation);
   return takes ? Bool(true) : None();
 }

@@ -60,10 +60,10 @@ bool IsLibraryValue(PyObject* o) {
   return zone && (zone.get() == Py_None || IsLibraryValueType(Py_TYPE(zone.get())));
 }
 
-Var Trace::PlainValue(Var v) {
+Var Trace::PlainValue(Var v, bool converts) {
   v = Look(v);
   PyTypeObject* base = ValueBase(v->type);
-  if (base != nullptr && !ConvertsAs(v->type, base)) return nullptr;
+  if (converts && base != nullptr && !ConvertsAs(v->type, base)) return nullptr;
   if (v->kind == VariableKind::kNew) return base != nullptr && v->initial ? Const(v->initial.get()) : nullptr;
   if (v->kind != VariableKind::kObject) return nullptr;
   PyRef value = PyRef::Borrow(v->value.get());
@@ -77,6 +77,16 @@ Var Trace::PlainValue(Var v) {
   }
   if (sources_.at(v->source).kind != SourceKind::kObject) AddIdentityGuard(v->source, v->value.get());
   return Const(value.get());
+}
+
+Var Trace::PlainValue(Var v) { return PlainValue(v, false); }
+
+// What stands for an int where one is needed: an int of any class is one already.
+Var Trace::IndexOf(Var v) {
+  v = Look(v);
+  if (IsValue(v)) return v;
+  Var plain = PyType_IsSubtype(v->type, &PyLong_Type) != 0 ? PlainValue(v) : nullptr;
+  return plain != nullptr ? plain : CallMethod(v, "__index__", {});
 }
 
 // An instance of a class of the program's that is a number or text; null without failure: the base is none.

@@ -245,9 +245,7 @@ PyObject* AsIndex(PyObject* o) {
     PyErr_SetString(PyExc_TypeError, "a tensor that is not known yet");
     return nullptr;
   }
-  Var result = v->kind == VariableKind::kScalar || v->kind == VariableKind::kConst
-                   ? v
-                   : t.CallMethod(v, "__index__", {});
+  Var result = t.IndexOf(v);
   PyObject* value = result != nullptr ? t.ConstValue(result) : nullptr;
   return value != nullptr ? PyNumber_Index(value) : Give(nullptr);
 }

@@ -43,7 +43,7 @@ Var Trace::CallPure(PyObject* function, const std::vector<Var>& args_in, PyObjec
   bool has_scalar = false, unknown = false;
   for (Var& a : args) {
     a = Look(a);
-    if (Var plain = PlainValue(a)) a = plain;
+    if (Var plain = PlainValue(a, true)) a = plain;
     if (a->kind == VariableKind::kScalar) {
       has_scalar = true;
       if (!a->value) unknown = true;

@@ -248,7 +248,9 @@ class Trace {
   SourceId TensorSnapshot(Var tensor);  // the tensor as it is now, available after the graph has run
   // The constant that a number or text of a class of the program's, a date, a pattern... computes as; null
   // without failure: it is no such object.
+  Var PlainValue(Var v, bool converts);  // only where C code that wants a number takes that one too
   Var PlainValue(Var v);
+  Var IndexOf(Var v);
   Var NewValue(Var cls, PyTypeObject* base, const std::vector<Var>& args, PyObject* kwnames);
   Var CallPure(PyObject* function, const std::vector<Var>& args, PyObject* kwnames,
                bool symbolic);  // real call on constants

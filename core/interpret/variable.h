@@ -97,7 +97,8 @@ struct Variable {
   bool contents_noted = false;  // Object: its contents are a write of the trace
   int overwritten = 0;          // Object: how many of its elements were, each guarded to die quietly
   bool by_code = false;         // a function that was only called: guarded by its code, not by its identity
-  Py_ssize_t moves = 0;         // Object: an iterator that was there, how often it was moved
+  Py_ssize_t moves =
+      0;  // Object: an iterator that was there, how often it was moved; a lock, how often it was taken
   Py_ssize_t moves_noted = 0;   // ... and how often by the ledger itself
   bool advanced = false;        // an iterator that has been moved, or that C code may have moved
   int edits = 0;                // a container: how often it was changed
