@@ -1,12 +1,11 @@
-import re
-
 import torch
 
 
 @torch.compile
 def f(x, text):
-    found = re.compile("[0-9]+").search(text)  # breaks here
-    return x * int(found.group())
+    letters = bytearray(text)  # breaks here
+    letters.reverse()
+    return x * letters[0]
 
 
-print(f(torch.ones(2), "page 3").tolist())
+print(f(torch.ones(2), b"abc").tolist())
