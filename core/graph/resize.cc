@@ -1,7 +1,16 @@
 // See resize.h.
 #include "graph/resize.h"
 
+#include <algorithm>
+
 namespace thirdbook {
+
+// Whether outputs are as many and of the same ranks and dtypes; more than that the sizes may not change.
+static bool SameForm(const std::vector<TensorMeta>& a, const std::vector<TensorMeta>& b) {
+  return std::ranges::equal(a, b, [](const TensorMeta& x, const TensorMeta& y) {
+    return x.rank() == y.rank() && x.dtype == y.dtype;
+  });
+}
 
 Attrs AttrsFor(const Node& node, const std::vector<ResizedInput>& inputs) {
   Attrs attrs = node.attrs;
@@ -39,6 +48,8 @@ Status InferResized(const Graph& graph, const std::vector<ResizedInput>& inputs,
     TB_ASSIGN_OR_RETURN(
         std::vector<TensorMeta> inferred,
         Infer(node.op, operands, node.symbolic.empty() ? node.attrs : AttrsFor(node, inputs)));
+    if (!SameForm(inferred, node.metas))
+      return RuntimeError("other sizes change what the operation gives, not only how large it is");
     metas->push_back(std::move(inferred));
   }
   return Status::Ok();

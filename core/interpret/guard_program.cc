@@ -241,7 +241,7 @@ bool GuardProgram::SizesHold() {
   std::string key;
   for (SourceId symbol : p.symbols) {
     int64_t size;
-    if (!IntOf(symbol, &size)) return false;
+    if (!IntOf(symbol, &size) || size < 0) return false;
     key.append(reinterpret_cast<const char*>(&size), sizeof size);
   }
   if (key == p.last) return true;
@@ -410,6 +410,16 @@ bool GuardProgram::Holds(Guard& g) {
 }
 
 // The dimensions of tensors whose size is not what it was in this entry, or is free in it.
+// The ints that an expression is made of.
+void GuardProgram::ChangedInts(SourceId id, std::vector<std::string>* out) {
+  const Source& s = sources_.at(id);
+  if (s.kind == SourceKind::kUnary || s.kind == SourceKind::kBinary) {
+    for (SourceId operand : s.operands) ChangedInts(operand, out);
+  } else {
+    out->push_back(sources_.Print(id));
+  }
+}
+
 void GuardProgram::ChangedSizes(const FrameView& frame, std::vector<std::string>* out) {
   frame_ = &frame;
   for (Guard& g : guards_) {
@@ -423,7 +433,9 @@ void GuardProgram::ChangedSizes(const FrameView& frame, std::vector<std::string>
           out->push_back(sources_.Print(g.source) + "." + std::to_string(d));
       }
     } else if (!size_of && !Holds(g)) {
-      break;
+      PyObject* expected = g.kind == GuardKind::kConstant ? object(g.object) : nullptr;
+      if (expected == nullptr || !PyLong_CheckExact(expected)) break;
+      ChangedInts(g.source, out);
     }
   }
   for (int32_t id : touched_) Py_CLEAR(values_[static_cast<size_t>(id)]);

@@ -24,7 +24,8 @@ class GuardProgram {
   // Index of the first guard that does not hold, -1 when all do.
   int FirstFailure(const FrameView& frame);
   GuardMiss FirstMiss(const FrameView& frame);
-  // Appends "SOURCE.DIMENSION" of each size that should be free in a new compilation for this frame.
+  // Appends "SOURCE.DIMENSION" of each size and "SOURCE" of each int that should be free in a new compilation
+  // for this frame.
   void ChangedSizes(const FrameView& frame, std::vector<std::string>* out);
   std::string Text(const Guard& guard) const;
   std::string Wanted(const Guard& guard) const;  // the value that it asks for; empty where Text says it all
@@ -34,6 +35,7 @@ class GuardProgram {
   uint64_t hits(size_t guard) const { return failures_[guard]; }  // how often it was the one that failed
 
  private:
+  void ChangedInts(SourceId id, std::vector<std::string>* out);
   PyObject* Evaluate(SourceId id);              // borrowed; nullptr: it cannot be reached
   PyObject* EvaluateUncached(const Source& s);  // new reference
   bool Holds(Guard& guard);

@@ -1,6 +1,8 @@
 // See sizes.h.
 #include "interpret/sizes.h"
 
+#include <algorithm>
+
 #include "interpret/trace.h"
 #include "python/tensor_object.h"
 
@@ -12,6 +14,12 @@ namespace {
 // different ones, so that sizes do not take each other's values.
 const int kFactors[][kWorlds] = {{1, 2, 3}, {1, 3, 2}, {1, 3, 5}, {1, 5, 3}, {1, 2, 5},
                                  {1, 5, 2}, {1, 4, 3}, {1, 3, 4}, {1, 5, 7}, {1, 7, 5}};
+
+// What a free int is more in the other worlds: little, since it may be an index. No two are proportional, nor
+// are they to what sizes grow by.
+const int kSteps[][kWorlds] = {{0, 1, -1}, {0, 2, -1}, {0, 1, -2}, {0, 3, -1},
+                               {0, 1, -3}, {0, 3, -2}, {0, 2, -3}};
+constexpr int64_t kLargestInt = int64_t{1} << 40;
 
 bool Equal(const WorldValues& a, const WorldValues& b) {
   for (int w = 0; w < kWorlds; w++) {
@@ -57,6 +65,71 @@ void Trace::FreeSizes(Var v, Guard* guard) {
   }
 }
 
+// Whether `id` is an expression of free ints and sizes; `found` gets the ints that have no symbol yet.
+bool Trace::IsFree(SourceId id, std::vector<SourceId>* found) {
+  const Source& s = sources_.at(id);
+  if (std::ranges::any_of(symbols_, [&](const SizeSymbol& symbol) { return symbol.source == id; }))
+    return true;
+  if (s.kind == SourceKind::kObject) return true;
+  if (s.kind == SourceKind::kUnary || s.kind == SourceKind::kBinary)
+    return std::ranges::all_of(s.operands, [&](SourceId operand) { return IsFree(operand, found); });
+  const auto it = by_source_.find(id.value);
+  Var v = it != by_source_.end() ? it->second : nullptr;
+  if (v == nullptr || v->kind != VariableKind::kScalar || v->type != &PyLong_Type || !v->value) return false;
+  if (!policy_.dynamic && policy_.free_sizes.count(sources_.Print(id)) == 0) return false;
+  found->push_back(id);
+  return true;
+}
+
+// Gives the ints of an expression symbols, where all of them may be free: they were other ones in an earlier
+// call. Zero is not: it is an end, or means that there is nothing.
+void Trace::FreeInts(SourceId id) {
+  std::vector<SourceId> found;
+  if (!IsFree(id, &found)) return;
+  for (SourceId source : found) {
+    const int64_t now = PyLong_AsLongLong(by_source_.at(source.value)->value.get());
+    if (PyErr_Occurred() != nullptr) PyErr_Clear();
+    if (now < 1 || now > kLargestInt) continue;
+    auto unused = [&](const int* steps) {
+      return now + std::min(steps[1], steps[2]) >= 0 &&
+             std::ranges::none_of(symbols_, [&](const SizeSymbol& symbol) {
+               return sources_.at(symbol.source).kind != SourceKind::kSize &&
+                      symbol.values[1] - symbol.values[0] == steps[1] &&
+                      symbol.values[2] - symbol.values[0] == steps[2];
+             });
+    };
+    for (const auto& steps : kSteps) {
+      if (!unused(steps)) continue;
+      symbols_.push_back({source, {now, now + steps[1], now + steps[2]}, false});
+      break;
+    }
+  }
+}
+
+bool Trace::ReadsInts(SourceId id) const {
+  return std::ranges::any_of(symbols_, [&](const SizeSymbol& symbol) {
+    return sources_.at(symbol.source).kind != SourceKind::kSize && Reads(id, symbol.source);
+  });
+}
+
+// Fixes the free ints that the operation at hand has read; false when there are none.
+bool Trace::PinBoundInts() {
+  bool any = false;
+  for (size_t k = 0; k < symbols_.size(); k++) {
+    if (symbols_[k].pinned || sources_.at(symbols_[k].source).kind == SourceKind::kSize ||
+        std::ranges::none_of(bound_, [&](SourceId read) { return Reads(read, symbols_[k].source); }))
+      continue;
+    PinSize(k);
+    any = true;
+  }
+  return any;
+}
+
+bool Trace::Reads(SourceId id, SourceId part) const {
+  return id == part || std::ranges::any_of(sources_.at(id).operands,
+                                           [&](SourceId operand) { return Reads(operand, part); });
+}
+
 bool Trace::HasFreeSizes() const {
   for (const SizeSymbol& symbol : symbols_) {
     if (!symbol.pinned) return true;
@@ -80,14 +153,12 @@ void Trace::PinSize(size_t k) {
 
 // The value of an expression over symbols and constants; false when it reads anything else.
 bool Trace::ValueInWorld(SourceId id, int world, int64_t* out) {
+  for (const SizeSymbol& symbol : symbols_) {
+    if (symbol.source == id) return *out = symbol.values[world], true;
+  }
   const Source& s = sources_.at(id);
   int64_t a = 0, b = 0;
   switch (s.kind) {
-    case SourceKind::kSize:
-      for (const SizeSymbol& symbol : symbols_) {
-        if (symbol.source == id) return *out = symbol.values[world], true;
-      }
-      return false;
     case SourceKind::kObject: {
       PyObject* value = object(s.object);
       int overflow = 0;
@@ -117,18 +188,20 @@ bool Trace::ValueInWorld(SourceId id, int world, int64_t* out) {
 }
 
 // While an operation is bound: the number that `v` is in the world at hand. False when it is no symbolic
-// size.
+// size or free int.
 bool Trace::BoundSize(Var v, int64_t* out) {
-  if (world_ < 0 || v->kind != VariableKind::kScalar || v->type != &PyLong_Type ||
-      !ValueInWorld(v->source, world_, out))
-    return false;
-  bound_sizes_ = true;
+  if (world_ < 0 || v->kind != VariableKind::kScalar || v->type != &PyLong_Type) return false;
+  if (world_ == 0) FreeInts(v->source);
+  if (!ValueInWorld(v->source, world_, out)) return false;
+  bound_.push_back(v->source);
   return true;
 }
 
 // A symbolic int with these values in the worlds: a constant, a symbol, or an expression of symbols that the
-// program has formed or that is simple. Null (no failure) when there is none.
-Var Trace::SizeOf(const WorldValues& values) {
+// program has formed or that is simple. Null (no failure) when there is none. Of free ints, which may be
+// anything in a later call, only what the operation at hand was given, unless the `premise` is checked that
+// it is this.
+Var Trace::SizeOf(const WorldValues& values, bool premise) {
   if (values[0] == values[1] && values[0] == values[2]) return ConstSteal(PyLong_FromLongLong(values[0]));
   auto scalar = [&](SourceId source) { return Scalar(&PyLong_Type, source, PyLong_FromLongLong(values[0])); };
   auto constant = [&](int64_t n) {
@@ -138,17 +211,25 @@ Var Trace::SizeOf(const WorldValues& values) {
     return Expression(SourceKind::kBinary, {a, b}, -1, "", code);
   };
   // Symbols, then what the program has computed of them.
-  std::vector<SizeSymbol> known = symbols_;
+  auto allowed = [&](SourceId id) {
+    return premise || !ReadsInts(id) || std::ranges::find(bound_, id) != bound_.end();
+  };
+  std::vector<SizeSymbol> simple, known;
+  for (const SizeSymbol& symbol : symbols_) {
+    if (allowed(symbol.source)) known.push_back(symbol);
+    if (premise || !ReadsInts(symbol.source)) simple.push_back(symbol);
+  }
   for (int32_t i = 0; i < sources_.size(); i++) {
     SizeSymbol made{SourceId{i}, {}, false};
-    bool all = sources_.at(made.source).kind == SourceKind::kBinary;
+    const SourceKind kind = sources_.at(made.source).kind;
+    bool all = (kind == SourceKind::kBinary || kind == SourceKind::kUnary) && allowed(made.source);
     for (int w = 0; all && w < kWorlds; w++) all = ValueInWorld(made.source, w, &made.values[w]);
     if (all) known.push_back(made);
   }
   for (const SizeSymbol& one : known) {
     if (Equal(one.values, values)) return scalar(one.source);
   }
-  for (const SizeSymbol& symbol : symbols_) {
+  for (const SizeSymbol& symbol : simple) {
     const int64_t step = symbol.values[1] - symbol.values[0];
     if (step == 0 || (values[1] - values[0]) % step != 0) continue;
     const int64_t factor = (values[1] - values[0]) / step, rest = values[0] - factor * symbol.values[0];
@@ -158,7 +239,8 @@ Var Trace::SizeOf(const WorldValues& values) {
                             : binary(rest < 0 ? 10 : 0, product, constant(rest < 0 ? -rest : rest)));
   }
   for (const SizeSymbol& a : known) {
-    for (const SizeSymbol& b : symbols_) {
+    if (!premise && ReadsInts(a.source)) continue;
+    for (const SizeSymbol& b : simple) {
       const int64_t rest = values[0] - a.values[0] - b.values[0];
       if (!(a.source == b.source) && values[1] - a.values[1] - b.values[1] == rest &&
           values[2] - a.values[2] - b.values[2] == rest) {
@@ -219,7 +301,7 @@ const TensorMeta& Trace::MetaInWorld(ValueRef value, int world) {
 Var Trace::SymbolicPart(ValueRef value, int32_t part) {
   WorldValues values;
   for (int w = kWorlds; w-- > 0;) values[w] = MetaPart(MetaInWorld(value, w), part);
-  Var size = HasFreeSizes() ? SizeOf(values) : nullptr;
+  Var size = HasFreeSizes() ? SizeOf(values, true) : nullptr;
   if (size == nullptr) {
     PinSizes();
     return ConstSteal(PyLong_FromLongLong(MetaPart(graph_.meta(value), part)));
@@ -264,15 +346,19 @@ bool Trace::SameInWorlds(ValueRef a, ValueRef b) {
   return true;
 }
 
+// The value whose metadata say where in its base a tensor lies.
+static ValueRef LayoutValue(const TensorState& t) { return t.layout.defined() ? t.layout : t.value; }
+
 // Whether a tensor is the whole of its base, seen in order.
 bool Trace::IsWhole(Var v) {
   const TensorState& t = *v->tensor;
   const TensorBase& base = *t.base;
   bool whole = t.meta.sizes == base.meta.sizes && t.meta.strides == base.meta.strides &&
                t.meta.offset == base.meta.offset && t.meta.dtype == base.meta.dtype;
-  if (HasFreeSizes() && v != base.input && t.value.defined() && base.current.defined()) {
-    if (!(graph_.meta(t.value) == t.meta) || !(graph_.meta(base.current) == base.meta) ||
-        (whole && !SameInWorlds(t.value, base.current)))
+  const ValueRef layout = LayoutValue(t);
+  if (HasFreeSizes() && v != base.input && layout.defined() && base.current.defined()) {
+    if (!(graph_.meta(layout) == t.meta) || !(graph_.meta(base.current) == base.meta) ||
+        (whole && !SameInWorlds(layout, base.current)))
       PinSizes();
   }
   return whole;
@@ -281,30 +367,53 @@ bool Trace::IsWhole(Var v) {
 // Sizes, strides and offset of a view, numbered as in SizePremise.
 std::vector<Var> Trace::LayoutOf(Var v) {
   const TensorState& t = *v->tensor;
-  if (HasFreeSizes() && !(t.value.defined() && graph_.meta(t.value) == t.meta)) PinSizes();
+  const ValueRef layout = LayoutValue(t);
+  if (HasFreeSizes() && !(layout.defined() && graph_.meta(layout) == t.meta)) PinSizes();
   std::vector<Var> parts;
   for (int32_t i = 0; i <= 2 * static_cast<int32_t>(t.meta.rank()); i++) {
-    parts.push_back(HasFreeSizes() ? SymbolicPart(t.value, i)
+    parts.push_back(HasFreeSizes() ? SymbolicPart(layout, i)
                                    : ConstSteal(PyLong_FromLongLong(MetaPart(t.meta, i))));
   }
   return parts;
 }
 
+// Sizes, strides and offset of a view as attributes, and which of them follow from the free sizes.
+Attrs Trace::LayoutAttrs(Var v, std::vector<SymbolicInt>* symbolic) {
+  const TensorState& t = *v->tensor;
+  Attrs layout = {t.meta.sizes, t.meta.strides, t.meta.offset - t.base->meta.offset};
+  const ValueRef seen = LayoutValue(t);
+  if (t.base->meta.offset != 0 || !seen.defined() || !(graph_.meta(seen) == t.meta)) PinSizes();
+  const int32_t rank = static_cast<int32_t>(t.meta.rank());
+  for (int32_t part = 0; HasFreeSizes() && part <= 2 * rank; part++) {
+    Var size = SymbolicPart(seen, part);
+    if (size->kind == VariableKind::kConst) continue;
+    const bool offset = part == 2 * rank;
+    if (!NoteSymbolic(size, offset ? 2 : part / rank, offset ? -1 : part % rank, symbolic)) PinSizes();
+  }
+  if (!HasFreeSizes()) symbolic->clear();
+  return layout;
+}
+
 // ---- attributes
 // ----------------------------------------------------------------------------------------------------------------
+
+// An int of a node's attributes is what the scalar `size` is.
+bool Trace::NoteSymbolic(Var size, int32_t attr, int32_t element, std::vector<SymbolicInt>* out) {
+  const ValueRef input = ScalarInput(size);
+  if (!input.defined()) return false;
+  for (size_t i = 0; i < graph_.inputs().size(); i++) {
+    if (graph_.inputs()[i] == input.node) out->push_back({attr, element, static_cast<int32_t>(i)});
+  }
+  return true;
+}
 
 // Finds which ints of the attributes differ from world to world and makes them symbolic. `in_worlds`: the
 // attributes as bound in each world. False when they follow from the sizes in no simple way.
 bool Trace::FindSymbolic(const Attrs* const in_worlds[kWorlds], std::vector<SymbolicInt>* out) {
   auto note = [&](const WorldValues& values, int32_t attr, int32_t element) {
     if (values[0] == values[1] && values[0] == values[2]) return true;
-    Var size = SizeOf(values);
-    ValueRef input = size != nullptr ? ScalarInput(size) : ValueRef{};
-    if (!input.defined()) return false;
-    for (size_t i = 0; i < graph_.inputs().size(); i++) {
-      if (graph_.inputs()[i] == input.node) out->push_back({attr, element, static_cast<int32_t>(i)});
-    }
-    return true;
+    Var size = SizeOf(values, false);
+    return size != nullptr && NoteSymbolic(size, attr, element, out);
   };
   const Attrs &a = *in_worlds[0], &b = *in_worlds[1], &c = *in_worlds[2];
   if (a.size() != b.size() || a.size() != c.size()) return false;

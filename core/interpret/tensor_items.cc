@@ -50,7 +50,7 @@ bool Trace::DecomposeKey(Var v, PyObject* key, TraceResolver& resolver, std::vec
     world_ = -1;
     return fits && failure_ == Failure::kNone;
   };
-  bound_sizes_ = false;
+  bound_.clear();
   if (!decompose(0, v->tensor->meta, resolver, steps)) {
     if (failure_ == Failure::kNone) {
       BreakOnError("the index does not fit the tensor");
@@ -59,7 +59,7 @@ bool Trace::DecomposeKey(Var v, PyObject* key, TraceResolver& resolver, std::vec
     }
     return false;
   }
-  if (!bound_sizes_) return true;
+  if (bound_.empty()) return true;
   ValueRef value = TensorValue(v);
   if (failure_ != Failure::kNone) return false;
   std::vector<IndexStep> others[2];
@@ -78,6 +78,10 @@ bool Trace::DecomposeKey(Var v, PyObject* key, TraceResolver& resolver, std::vec
   if (!simple) {
     PyErr_Clear();
     symbolic->clear();
+    if (failure_ == Failure::kNone && PinBoundInts()) {
+      steps->clear();
+      return DecomposeKey(v, key, resolver, steps, symbolic);
+    }
     PinSizes();
   }
   return failure_ == Failure::kNone;
@@ -96,7 +100,7 @@ PyRef Trace::IndexShadow(Var key) {
   auto symbolic = [&](Var item) {
     int64_t size;
     world_ = 0;
-    bool yes = HasFreeSizes() && BoundSize(Look(item), &size);
+    bool yes = BoundSize(Look(item), &size);
     world_ = -1;
     return yes;
   };

@@ -55,7 +55,8 @@ ValueRef Trace::TensorValue(Var v) {
   if (IsWhole(v)) {
     t.value = base.current;
   } else {
-    PinSizes();
+    std::vector<SymbolicInt> symbolic;
+    const Attrs layout = LayoutAttrs(v, &symbolic);
     // A view of a base that has been written: derived again from the contiguous contents.
     if (!base.meta.IsContiguous()) {
       Break("a view of a tensor with unusual strides is read after a write", BreakKind::kSharedMemory);
@@ -68,13 +69,12 @@ ValueRef Trace::TensorValue(Var v) {
       Break({flat.status().message()}, BreakKind::kPythonRaises);
       return {};
     }
-    Result<ValueRef> view = graph_.AddNode(Op::k_as_strided, {*flat},
-                                           {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset},
-                                           SpanOf(CurrentSite()));
+    Result<ValueRef> view = graph_.AddNode(Op::k_as_strided, {*flat}, layout, SpanOf(CurrentSite()));
     if (!view.ok()) {
       Break({view.status().message()}, BreakKind::kPythonRaises);
       return {};
     }
+    graph_.mutable_nodes()[static_cast<size_t>(view->node.value)].symbolic = std::move(symbolic);
     t.value = *view;
   }
   t.version = base.version;
@@ -101,7 +101,7 @@ Var Trace::NewView(Var of, TensorMeta meta, ValueRef value) {
   v->tensor->base = of->tensor->base;
   v->tensor->meta = std::move(meta);
   v->tensor->meta.weak = false;
-  v->tensor->value = value;
+  v->tensor->value = v->tensor->layout = value;
   v->tensor->version = of->tensor->base->version;
   return v;
 }
@@ -136,7 +136,8 @@ bool Trace::WriteTensor(Var target, ValueRef value) {
   if (IsWhole(target)) {
     base.current = value;
   } else {
-    PinSizes();
+    std::vector<SymbolicInt> symbolic;
+    const Attrs layout = LayoutAttrs(target, &symbolic);
     if (!base.meta.IsContiguous()) {
       Break("a view of a tensor with unusual strides is written", BreakKind::kSharedMemory);
       return false;
@@ -148,13 +149,13 @@ bool Trace::WriteTensor(Var target, ValueRef value) {
       Break({flat.status().message()}, BreakKind::kPythonRaises);
       return false;
     }
-    Result<ValueRef> whole = graph_.AddNode(Op::k_as_strided_scatter, {*flat, value},
-                                            {t.meta.sizes, t.meta.strides, t.meta.offset - base.meta.offset},
-                                            SpanOf(CurrentSite()));
+    Result<ValueRef> whole =
+        graph_.AddNode(Op::k_as_strided_scatter, {*flat, value}, layout, SpanOf(CurrentSite()));
     if (!whole.ok()) {
       Break({whole.status().message()}, BreakKind::kPythonRaises);
       return false;
     }
+    graph_.mutable_nodes()[static_cast<size_t>(whole->node.value)].symbolic = std::move(symbolic);
     base.current = *whole;
   }
   base.version++;
@@ -259,7 +260,7 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
     world_ = -1;
     return bound && failure_ == Failure::kNone;
   };
-  bound_sizes_ = false;
+  bound_.clear();
   if (!bind(0, resolver, &call)) {
     if (failure_ != Failure::kNone) {
       PyErr_Clear();
@@ -268,16 +269,17 @@ Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject
     return BreakOnError("the arguments do not fit " + std::string(f->info->name) + "()");
   }
   std::vector<SymbolicInt> symbolic;
-  if (bound_sizes_) {
+  while (!bound_.empty()) {
     TraceResolver second(*this, true), third(*this, true);
     BoundCall calls[2] = {};
     const Attrs* in_worlds[kWorlds] = {&call.attrs, &calls[0].attrs, &calls[1].attrs};
-    if (!bind(1, second, &calls[0]) || !bind(2, third, &calls[1]) || !FindSymbolic(in_worlds, &symbolic)) {
-      PyErr_Clear();
-      if (failure_ != Failure::kNone) return nullptr;
-      symbolic.clear();
-      PinSizes();
-    }
+    if (bind(1, second, &calls[0]) && bind(2, third, &calls[1]) && FindSymbolic(in_worlds, &symbolic)) break;
+    PyErr_Clear();
+    if (failure_ != Failure::kNone) return nullptr;
+    symbolic.clear();
+    if (PinBoundInts()) continue;
+    PinSizes();
+    break;
   }
   if (call.requires_grad) return Break("a tensor that requires gradients is made", BreakKind::kGradients);
   if (call.device != Device::kCpu)

@@ -97,10 +97,10 @@ class Nesting {
   static inline int depth_ = 0;
 };
 
-// Which sizes of inputs are free.
+// Which sizes of inputs are free, and which ints that operations on tensors take.
 struct SizePolicy {
   bool dynamic = false;                        // all of them
-  std::unordered_set<std::string> free_sizes;  // "L['t'].0"
+  std::unordered_set<std::string> free_sizes;  // "L['t'].0", "L['self'].position"
 };
 
 class Trace {
@@ -267,6 +267,7 @@ class Trace {
   Var SymbolicPart(ValueRef value, int32_t part);
   bool IsWhole(Var tensor);
   std::vector<Var> LayoutOf(Var tensor);
+  Attrs LayoutAttrs(Var tensor, std::vector<SymbolicInt>* symbolic);
   bool HasFreeSizes() const;
   bool HasSizeSymbols() const { return !symbols_.empty(); }
   void PinSizes();
@@ -412,13 +413,19 @@ class Trace {
   bool ReadsModelsOnly(SourceId source, bool* model);
   bool WriteTensor(Var target, ValueRef value);
   void FreeSizes(Var v, Guard* guard);
+  void FreeInts(SourceId id);
+  bool IsFree(SourceId id, std::vector<SourceId>* found);
+  bool Reads(SourceId id, SourceId part) const;
+  bool ReadsInts(SourceId id) const;
+  bool PinBoundInts();
   void PinSize(size_t symbol);
   bool ValueInWorld(SourceId id, int world, int64_t* out);
-  Var SizeOf(const WorldValues& values);
+  Var SizeOf(const WorldValues& values, bool premise);
   ResizedInput InputInWorld(Var input, const TensorMeta& meta, int world);
   const TensorMeta& MetaInWorld(ValueRef value, int world);
   bool SameInWorlds(ValueRef a, ValueRef b);
   bool SameSizeAt(Var a, Var b, size_t dim);
+  bool NoteSymbolic(Var size, int32_t attr, int32_t element, std::vector<SymbolicInt>* out);
   bool FindSymbolic(const Attrs* const in_worlds[kWorlds], std::vector<SymbolicInt>* out);
   bool DecomposeKey(Var tensor, PyObject* key, class TraceResolver& resolver,
                     std::vector<struct IndexStep>* steps, std::vector<std::vector<SymbolicInt>>* symbolic);
@@ -449,7 +456,7 @@ class Trace {
   std::vector<std::pair<ValueRef, ValueRef>> size_same_;
   std::vector<Guard> late_size_guards_;  // sizes that share a symbol
   int world_ = -1;                       // the world for which an operation is being bound
-  bool bound_sizes_ = false;             // ... in which a symbolic size was read
+  std::vector<SourceId> bound_;          // ... the symbolic sizes and free ints that were read for it
   SourceTable sources_;
   GuardSet guards_;
   Ledger ledger_;

@@ -50,6 +50,7 @@ struct TensorState {
   TensorBase* base;
   TensorMeta meta;  // where in the base it lies
   ValueRef value;   // its graph value as of `version`
+  ValueRef layout;  // a view: the value that it was made as, whose metadata are `meta`
   int version = 0;
   bool requires_grad = false;
   ArrayForm form;                   // no library: a tensor
