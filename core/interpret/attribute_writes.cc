@@ -201,7 +201,8 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
     }
     return false;
   }
-  if (is_class && (PyUnicode_ReadChar(name, 0) == '_' && PyUnicode_ReadChar(name, 1) == '_')) {
+  if (is_class && PyUnicode_ReadChar(name, 0) == '_' && PyUnicode_ReadChar(name, 1) == '_' &&
+      PyUnicode_CompareWithASCIIString(name, "__slotnames__") != 0) {  // which the interpreter never reads
     Break("a special attribute of a class is assigned", BreakKind::kClassChanged);
     return false;
   }

@@ -180,7 +180,13 @@ Step Interpreter::ExecuteCall(const Instruction& i, bool* known) {
         PyRef holder = kwargs->shadow;
         while (PyDict_Next(holder.get(), &position, &key, &value) != 0) {
           if (!PyUnicode_CheckExact(key)) {
-            t_.RaiseNew(PyExc_TypeError, "keywords must be strings");
+            Var name = t_.FromShadow(key);
+            if (name != nullptr && t_.TypeOf(name) != nullptr &&
+                PyType_IsSubtype(t_.TypeOf(name), &PyUnicode_Type)) {
+              t_.Break("a keyword is a text of a subclass");
+            } else if (name != nullptr) {
+              t_.RaiseNew(PyExc_TypeError, "keywords must be strings");
+            }
             return Step::kFailed;
           }
           Var v = t_.FromShadow(value);

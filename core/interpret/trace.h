@@ -180,13 +180,15 @@ class Trace {
 
   // --- failures ---
   // Texts of several parts are given as a list of them.
-  std::nullptr_t Break(const char* reason, BreakKind kind = BreakKind::kNoModel) {
-    return Break({reason}, kind);
-  }
   std::nullptr_t Break(std::initializer_list<std::string_view> reason, BreakKind kind = BreakKind::kNoModel);
+  std::nullptr_t Break(const char* reason, BreakKind kind = BreakKind::kNoModel) {
+    return Break(std::initializer_list<std::string_view>{reason}, kind);
+  }
   std::nullptr_t Raise(Var exception);
-  std::nullptr_t RaiseNew(PyObject* type, const char* message) { return RaiseNew(type, {message}); }
   std::nullptr_t RaiseNew(PyObject* type, std::initializer_list<std::string_view> message);
+  std::nullptr_t RaiseNew(PyObject* type, const char* message) {
+    return RaiseNew(type, std::initializer_list<std::string_view>{message});
+  }
   std::nullptr_t
   RaiseFromPython();  // the exception set in the interpreter → kRaise, kBreak (a proxy gave up) or kFatal
   Var TakeRaised();   // clears kRaise

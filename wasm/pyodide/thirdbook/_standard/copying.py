@@ -19,11 +19,22 @@ def _is_plain(cls):
     return not (hasattr(cls, "__slots__") or hasattr(cls, "__getnewargs__") or hasattr(cls, "__getnewargs_ex__"))
 
 
+def _note_slot_names(cls):
+    """CPython does it with every class whose instances it takes apart."""
+    names = getattr(cls, "__slotnames__", None)
+    for base in cls.__mro__[1:]:
+        if names is not None and names is getattr(base, "__slotnames__", None):
+            names = None  # inherited
+    if names is None:
+        cls.__slotnames__ = []
+
+
 def reduced(self, protocol):
     """object.__reduce_ex__"""
     cls = type(self)
     if protocol < 2 or not _is_plain(cls):
         no_model("object.__reduce_ex__() of an object that is more than its __dict__")
+    _note_slot_names(cls)
     return copyreg.__newobj__, (cls,), self.__dict__ or None, None, None
 
 
@@ -63,6 +74,7 @@ def _copied(x, made):
         return x
     if issubclass(cls, Tensor) or hasattr(cls, "__deepcopy__") or hasattr(cls, "__setstate__") or not _is_plain(cls):
         no_model("copy.deepcopy() of an object that is more than its __dict__")
+    _note_slot_names(cls)
     y = object.__new__(cls)
     made.append((x, y))
     state = y.__dict__
