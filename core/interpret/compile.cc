@@ -61,7 +61,7 @@ PyTime_t Now() {
 Backend BackendOption(const CompileOptions& options) {
   PyRef value =
       options.config != nullptr ? PyRef::Steal(PyObject_GetAttrString(options.config, "backend")) : PyRef();
-  PyErr_Clear();
+  DropError();
   if (value && PyUnicode_Check(value.get())) {
     const char* text = PyUnicode_AsUTF8(value.get());
     if (strcmp(text, "eager") == 0 || strcmp(text, "reference") == 0) return Backend::kReference;
@@ -78,7 +78,7 @@ SizePolicy SizesOf(const CompileOptions& options, const FrameView& frame, const 
   if (options.config == nullptr) return policy;
   PyRef dynamic = PyRef::Steal(PyObject_GetAttrString(options.config, "dynamic"));
   PyRef backend = PyRef::Steal(PyObject_GetAttrString(options.config, "backend"));
-  PyErr_Clear();
+  DropError();
   bool own = !backend || backend.get() == Py_None || PyUnicode_Check(backend.get());
   if (!own || !dynamic || dynamic.get() == Py_False) return policy;
   policy.dynamic = dynamic.get() == Py_True;
@@ -92,7 +92,7 @@ bool BoolOption(const CompileOptions& options, const char* name) {
   if (options.config == nullptr) return false;
   PyRef value = PyRef::Steal(PyObject_GetAttrString(options.config, name));
   if (!value) {
-    PyErr_Clear();
+    DropError();
     return false;
   }
   return value.get() == Py_True;

@@ -46,7 +46,7 @@ long RecompileLimit(PyThreadState* thread, PyObject* config) {
   DisabledRegion off(thread);
   PyRef limit = PyRef::Steal(PyObject_GetAttrString(config, "recompile_limit"));
   long value = limit ? PyLong_AsLong(limit.get()) : -1;
-  if (PyErr_Occurred()) PyErr_Clear();
+  DropError();
   return value > 0 ? value : kDefaultRecompileLimit;
 }
 

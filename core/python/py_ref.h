@@ -34,4 +34,12 @@ class PyRef {
   PyObject* object_ = nullptr;
 };
 
+// After Python code of ours that may fail was asked something: its error is nobody's business, but an
+// interrupt that has come meanwhile is the program's, and comes again.
+inline void DropError() {
+  if (PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0)
+    PyErr_SetInterrupt();
+  PyErr_Clear();
+}
+
 }  // namespace thirdbook
