@@ -175,7 +175,8 @@ def compile(model=None, *, backend=None, fullgraph=False, dynamic=None, verify=N
     model: a function, method, other callable or nn.Module; without it, a decorator.
     backend: "auto", "wasm", "webgpu", "eager" or "reference" (node by node); default config.backend. Or a function (graph, example_inputs) that
         returns a callable of the graph's inputs, which gives a sequence of its outputs.
-    fullgraph: raise Unsupported at a graph break. dynamic: True frees sizes at once, None at the second size, False never.
+    fullgraph: raise Unsupported at a graph break. dynamic: True frees sizes, and ints that
+        tensor operations take, at once, None at the second value, False never.
     verify: run plain Python on a copy beside it and raise VerifyError at the first difference.
     mode, options: accepted for PyTorch's sake, without effect.
 
