@@ -136,8 +136,8 @@ async function runProgram({ site, jspi, webgpu, mode, target, rest }) {
     env: { HOME: "/home/pyodide", PYTHONDONTWRITEBYTECODE: "1", ...pick("THIRDBOOK") },
   });
   copyTree(pyodide.FS, site, kSitePackages);
-  mountHost(pyodide, kRepo);
-  if (!kRepo.startsWith(tmpdir())) mountHost(pyodide, tmpdir());
+  mountHost(pyodide, tmpdir());
+  if (!kRepo.startsWith(join(tmpdir(), "/"))) mountHost(pyodide, kRepo);
   pyodide.FS.chdir(process.cwd().startsWith(kRepo) ? process.cwd() : kRepo);
   connectStreams(pyodide);
   if (webgpu) await connectGpu(pyodide);
