@@ -3,9 +3,9 @@
 //   L['t']: f32[n]   symbol n: source L['t'].size(0), 6 while tracing, 12 and 18 in two other worlds
 //   t[1:].shape[0]   5, 11, 17 in the three worlds: n - 1
 //
-// An int of the program that an operation on tensors takes, an index or a bound, is such a symbol, too, once it was
-// another one in an earlier call: L['self'].position, 3 while tracing, 4 and 2 in the other worlds. Of it an operation
-// knows only what it was given, since no premise sees that an attribute was guessed.
+// An int of the program that an operation on tensors takes, an index or a bound, is such a symbol, too, once
+// it was another one in an earlier call: L['self'].position, 3 while tracing, 4 and 2 in the other worlds. Of
+// it an operation knows only what it was given, since no premise sees that an attribute was guessed.
 //
 // A size or an attribute is known by its values in three worlds: as traced, and with other values of the
 // symbols. What is equal in all is fixed; otherwise it is an expression of the symbols that gives these
