@@ -2,6 +2,8 @@
 //
 // In: the descriptor and its arguments, self first. Out: the result, by the model of the type: containers,
 // text, generators, iterators, tensors, exceptions. Invariant: what has no model is a break.
+#include <algorithm>
+
 #include "interpret/builtins.h"
 #include "python/tensor_object.h"
 
@@ -110,6 +112,12 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
     plain.insert(plain.end(), args.begin() + 1, args.end());
     return CallReal(descriptor, plain, kwnames);
   }
+  // They give the very objects back: the text where the separator is missing, the separator where it is not.
+  const bool parts = strcmp(text, "partition") == 0 || strcmp(text, "rpartition") == 0;
+  if (parts &&
+      std::ranges::any_of(args, [&](Var v) { return !IsValue(Look(v)) && PlainValue(v) != nullptr; }))
+    return Break({"method '", text, "' of an object that is worth a value"});
+  if (failure_ != Failure::kNone) return nullptr;
   if (!IsValue(self)) {
     if (Var plain = PlainValue(self); plain != nullptr && PyType_IsSubtype(plain->type, owner) != 0)
       self = plain;

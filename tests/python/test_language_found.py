@@ -344,6 +344,17 @@ class Identity(ProgramCase):
 
 if __name__ == "__main__":
     unittest.main()
+    parts_of_a_text_of_a_subclass_are_that_object = same(
+        """
+        class Text(str): pass
+        class Raw(bytes): pass
+        text, raw = Text("a7"), Raw(b"a7")
+        def fn(x):
+            made = Text("b8")
+            found = [text.partition("z"), text.rpartition("z"), raw.partition(b"z"), "xa7x".partition(text), made.partition("z"), text.partition("7")]
+            return [[type(part).__name__ for part in one] for one in found], found[0][0] is text, x
+        """
+    )
 
 
 class HeldFrames(ProgramCase):
