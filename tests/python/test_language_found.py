@@ -340,10 +340,6 @@ class Identity(ProgramCase):
         call="fn(tuple(['a', i > 9]))",
         expect="log[0] is not log[2]",
     )
-
-
-if __name__ == "__main__":
-    unittest.main()
     parts_of_a_text_of_a_subclass_are_that_object = same(
         """
         class Text(str): pass
@@ -442,3 +438,7 @@ class HeldFrames(ProgramCase):
             log.append("dropped")
         """,
     )
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -246,10 +246,6 @@ class Generators(ProgramCase):
     )
 
 
-if __name__ == "__main__":
-    unittest.main()
-
-
 COUNTDOWN = """
         log = []
         class Box: pass
@@ -477,3 +473,7 @@ class SuspendedGenerators(ProgramCase):
         raises=ZeroDivisionError,
         breaks=None,
     )
+
+
+if __name__ == "__main__":
+    unittest.main()
