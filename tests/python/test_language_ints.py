@@ -48,11 +48,8 @@ class FreeInts(ProgramCase):
             row += 1
             s.kept = row
             return row * 2, s.rows.sum()
-        def again(x, i):
-            y = fn(x, i)
-            s.kept += 1
-            return y, s.rows
-        """
+        """,
+        steps=(4, "s.kept += 1", 4),  # it shares the rows' memory
     )
     write_into_a_slice = counted(
         """

@@ -290,7 +290,7 @@ class Logging(ProgramCase):
         out = io.StringIO()
         handler = logging.StreamHandler(out)
         handler.setFormatter(logging.Formatter("%(levelname)s %(name)s %(funcName)s %(lineno)d %(message)s"))
-        log = logging.getLogger("thirdbook.tests.library")
+        log = logging.getLogger("library")
         log.handlers[:] = [handler]
         log.setLevel(logging.INFO)
         log.propagate = False
@@ -311,7 +311,7 @@ class Logging(ProgramCase):
         class Kept(logging.Handler):
             def emit(self, record): kept.append((record.getMessage(), record.args))
         kept = []
-        log = logging.getLogger("thirdbook.tests.library.kept")
+        log = logging.getLogger("library_kept")
         log.handlers[:] = [Kept()]
         log.setLevel(logging.INFO)
         log.propagate = False
