@@ -165,7 +165,7 @@ void Emitter::CollectFrom(Var v) {
   }
   CollectFrom(v->dict_of);
   if (IsSuspended(v)) ContinueSuspended(v);
-  if (v->construct_callable != nullptr && (!v->advanced || v->generator != nullptr)) {
+  if (IsMadeByCall(v)) {
     CollectFrom(v->construct_callable);
     for (Var arg : v->construct_args) CollectFrom(arg);
     for (auto& [name, arg] : v->construct_kwargs) CollectFrom(arg);

@@ -263,7 +263,7 @@ bool Emitter::BuildIterator(Var v) {
     return Fail(v, "a container was changed under its iterator, which outlives the traced code");
   if (v->generator != nullptr && v->construct_callable == nullptr)
     return Fail(v, "a generator that is suspended in an exception handler outlives the traced code");
-  if (v->construct_callable != nullptr && (!v->advanced || v->generator != nullptr)) {
+  if (IsMadeByCall(v)) {
     // What it iterates must be complete before it is made.
     for (Var arg : v->construct_args) {
       if (t_.Look(arg)->kind != VariableKind::kNew) continue;

@@ -450,6 +450,10 @@ bool IsSuspended(Var v) {
   return v->generator != nullptr && v->advanced && !v->finished && v->generator->pc != 0;
 }
 
+bool IsMadeByCall(Var v) {
+  return v->construct_callable != nullptr && (!v->advanced || v->generator != nullptr);
+}
+
 Var Trace::SendGenerator(Var generator, Var value, Var exception) {
   SymbolicFrame* frame = generator->generator.get();
   generator_result_ = nullptr;

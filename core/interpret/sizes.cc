@@ -93,8 +93,7 @@ void Trace::FreeInts(SourceId id) {
     auto unused = [&](const int* steps) {
       return now + std::min(steps[1], steps[2]) >= 0 &&
              std::ranges::none_of(symbols_, [&](const SizeSymbol& symbol) {
-               return sources_.at(symbol.source).kind != SourceKind::kSize &&
-                      symbol.values[1] - symbol.values[0] == steps[1] &&
+               return IsInt(symbol) && symbol.values[1] - symbol.values[0] == steps[1] &&
                       symbol.values[2] - symbol.values[0] == steps[2];
              });
     };
@@ -107,22 +106,26 @@ void Trace::FreeInts(SourceId id) {
 }
 
 bool Trace::ReadsInts(SourceId id) const {
-  return std::ranges::any_of(symbols_, [&](const SizeSymbol& symbol) {
-    return sources_.at(symbol.source).kind != SourceKind::kSize && Reads(id, symbol.source);
-  });
+  return std::ranges::any_of(
+      symbols_, [&](const SizeSymbol& symbol) { return IsInt(symbol) && Reads(id, symbol.source); });
 }
 
 // Fixes the free ints that the operation at hand has read; false when there are none.
 bool Trace::PinBoundInts() {
   bool any = false;
   for (size_t k = 0; k < symbols_.size(); k++) {
-    if (symbols_[k].pinned || sources_.at(symbols_[k].source).kind == SourceKind::kSize ||
+    if (symbols_[k].pinned || !IsInt(symbols_[k]) ||
         std::ranges::none_of(bound_, [&](SourceId read) { return Reads(read, symbols_[k].source); }))
       continue;
     PinSize(k);
     any = true;
   }
   return any;
+}
+
+// A free int, not the size of an input.
+bool Trace::IsInt(const SizeSymbol& symbol) const {
+  return sources_.at(symbol.source).kind != SourceKind::kSize;
 }
 
 bool Trace::Reads(SourceId id, SourceId part) const {

@@ -419,6 +419,7 @@ class Trace {
   bool IsFree(SourceId id, std::vector<SourceId>* found);
   bool Reads(SourceId id, SourceId part) const;
   bool ReadsInts(SourceId id) const;
+  bool IsInt(const SizeSymbol& symbol) const;
   bool PinBoundInts();
   void PinSize(size_t symbol);
   bool ValueInWorld(SourceId id, int world, int64_t* out);
@@ -521,7 +522,9 @@ bool IsLibraryValue(PyObject* o);
 bool ReadsTheWorld(PyTypeObject* type, const char* method);
 bool IsConstant(PyObject* o, int depth = 0);  // immutable through and through, and equal to any copy
 bool IsSuspended(Var v);                      // a generator that has been started and has not ended
-bool IsUnique(PyObject* o);                   // a constant that no other object equals
+bool IsMadeByCall(
+    Var v);  // by its construct_callable; an iterator that was moved is made of its state instead
+bool IsUnique(PyObject* o);  // a constant that no other object equals
 
 // How many of the arguments have no name.
 inline size_t PositionalCount(const std::vector<Var>& args, PyObject* kwnames) {
