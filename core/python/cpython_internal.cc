@@ -115,9 +115,9 @@ bool HasLastingParameter(PyCodeObject* code, const uint8_t* units, Py_ssize_t si
 
 }  // namespace
 
-void SettleHeldFrame(PyThreadState* thread, PyCodeObject* next) {
+PyObject* SettleHeldFrame(PyThreadState* thread, PyCodeObject* next) {
   _PyInterpreterFrame* frame = thread->current_frame;
-  if (frame == nullptr || frame->frame_obj == nullptr) return;
+  if (frame == nullptr || frame->frame_obj == nullptr) return nullptr;
   PyCodeObject* code = FrameCode(frame);
   PyObject* bytes = PyCode_GetCode(next);
   if (bytes == nullptr) PyErr_Clear();
@@ -131,6 +131,29 @@ void SettleHeldFrame(PyThreadState* thread, PyCodeObject* next) {
     if (!lasts) PyStackRef_CLEAR(frame->localsplus[slot]);
   }
   Py_XDECREF(bytes);
+  return Py_NewRef(reinterpret_cast<PyObject*>(frame->frame_obj));
+}
+
+PyObject* MakeFrameObject(PyThreadState* thread, InterpreterFrame* frame) {
+  PyCodeObject* code = FrameCode(frame);
+  if ((code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0) return nullptr;
+  _PyInterpreterFrame *top = thread->current_frame, *previous = frame->previous;
+  _Py_CODEUNIT* at = frame->instr_ptr;
+  frame->previous = top;
+  frame->instr_ptr = _PyFrame_GetBytecode(frame) + code->_co_firsttraceable;
+  thread->current_frame = frame;
+  PyFrameObject* object = PyThreadState_GetFrame(thread);
+  thread->current_frame = top;
+  frame->instr_ptr = at;
+  frame->previous = previous;
+  return reinterpret_cast<PyObject*>(object);
+}
+
+void KeepWithFrame(PyObject* held, PyObject* rest) {
+  PyObject*& kept = reinterpret_cast<PyFrameObject*>(held)->f_overwritten_fast_locals;
+  PyObject* both = kept != nullptr ? PyTuple_Pack(2, kept, rest) : PyTuple_Pack(1, rest);
+  if (both == nullptr) return PyErr_Clear();
+  Py_XSETREF(kept, both);
 }
 
 void ClearCallArguments(PyThreadState* thread, const void* caller, PyObject* function, PyObject* wrapper) {

@@ -38,8 +38,14 @@ void FrameLocals(InterpreterFrame* frame, int count, PyObject** out);
 void ClearFrameLocals(InterpreterFrame* frame, int count);  // makes them unbound
 // When somebody has the frame that runs as an object, a traceback for one: what goes on in `next`, a function
 // of the rest of it, is to find in that frame's place what CPython would leave there. Locals that `next`
-// binds again or drops are let go of; the others and the cells stay until the frame object dies.
-void SettleHeldFrame(PyThreadState* thread, PyCodeObject* next);
+// binds again or drops are let go of; the others and the cells stay until the frame object dies. New
+// reference: that object; nullptr: nobody has one.
+PyObject* SettleHeldFrame(PyThreadState* thread, PyCodeObject* next);
+// The object of a frame that is about to be evaluated: when the frame ends, its locals are the object's. New
+// reference; nullptr: a generator's has none yet.
+PyObject* MakeFrameObject(PyThreadState* thread, InterpreterFrame* frame);
+// What `held` stands for has gone on in `rest`: whoever has the one holds the other's locals too.
+void KeepWithFrame(PyObject* held, PyObject* rest);
 // With a frame hook a Python call is a C call, and the caller's stack keeps the arguments until it returns.
 // When `caller` is at a call of `function` (or of `wrapper`, which passes on to it), this lets go of them:
 // the callee has its own references.

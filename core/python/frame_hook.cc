@@ -42,15 +42,20 @@ class LocalsBuffer {
   std::vector<PyObject*> large_;
 };
 
-PyObject* Evaluate(PyThreadState* thread, InterpreterFrame* frame, int throw_flag) {
+PyObject* Evaluate(PyThreadState* thread, InterpreterFrame* frame, int throw_flag,
+                   PyRef* frame_object = nullptr) {
+  if (frame_object != nullptr) *frame_object = PyRef::Steal(MakeFrameObject(thread, frame));
   _PyFrameEvalFunction outer = OuterHook();
   return outer != nullptr ? outer(thread, frame, throw_flag) : EvaluateFrame(thread, frame, throw_flag);
 }
 
 PyObject* RunReplacement(PyThreadState* thread, InterpreterFrame* frame, const FrameView& view,
-                         PyRef replacement, bool from_trampoline) {
+                         PyRef replacement, bool from_trampoline, PyRef* frame_object) {
   PyObject* result;
   {
+    if (frame_object != nullptr)
+      LeaveClaim(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(replacement.get())), Claim::kNone,
+                 frame_object);
     ReplacedFrame replaced(frame, view.argument_slots, view.function);
     result = PyObject_Vectorcall(replacement.get(), view.locals, static_cast<size_t>(view.argument_slots),
                                  nullptr);
@@ -58,14 +63,14 @@ PyObject* RunReplacement(PyThreadState* thread, InterpreterFrame* frame, const F
   if (result == kFallback) {
     Py_DECREF(result);
     ++Counters().fallbacks;
-    return Evaluate(thread, frame, 0);
+    return Evaluate(thread, frame, 0, frame_object);
   }
   DropFrame(thread, frame);
   return from_trampoline ? result : RunTrampoline(result);
 }
 
 PyObject* EnterCandidate(PyThreadState* thread, InterpreterFrame* frame, CodeState* state, PyObject* config,
-                         bool from_trampoline) {
+                         bool from_trampoline, PyRef* frame_object) {
   PyCodeObject* code = FrameCode(frame);
   LocalsBuffer locals(code->co_nlocalsplus);
   int arguments = ArgumentSlots(code);
@@ -82,8 +87,8 @@ PyObject* EnterCandidate(PyThreadState* thread, InterpreterFrame* frame, CodeSta
   PyRef replacement;
   switch (FindReplacement(thread, view, state, config, &replacement)) {
     case CacheAnswer::kReplacement:
-      return RunReplacement(thread, frame, view, std::move(replacement), from_trampoline);
-    case CacheAnswer::kEager: return Evaluate(thread, frame, 0);
+      return RunReplacement(thread, frame, view, std::move(replacement), from_trampoline, frame_object);
+    case CacheAnswer::kEager: return Evaluate(thread, frame, 0, frame_object);
     case CacheAnswer::kError: break;
   }
   DropFrame(thread, frame);
@@ -99,21 +104,23 @@ PyObject* Hook(PyThreadState* thread, InterpreterFrame* frame, int throw_flag) {
   }
   PyCodeObject* code = FrameCode(frame);
   if (code == nullptr || throw_flag != 0) return Evaluate(thread, frame, throw_flag);
-  Claim claim = TakeClaim(code);
+  PyRef* frame_object = nullptr;
+  Claim claim = TakeClaim(code, &frame_object);
   CodeState* state = FindState(code);
-  if (claim == Claim::kRunEagerly || !MayTrace(state)) return Evaluate(thread, frame, 0);
+  if (claim == Claim::kRunEagerly || !MayTrace(state)) return Evaluate(thread, frame, 0, frame_object);
   PyObject* config = ActiveConfig(thread);
-  if (config == nullptr) return Evaluate(thread, frame, 0);
+  if (config == nullptr) return Evaluate(thread, frame, 0, frame_object);
   state = ClassifiedState(code);
   if (state == nullptr || state->kind != CodeState::Kind::kCandidate || IsObserved(thread, code)) {
-    return Evaluate(thread, frame, 0);
+    return Evaluate(thread, frame, 0, frame_object);
   }
   if (Py_EnterRecursiveCall(" in a compiled function") != 0) {
     DropFrame(thread, frame);
     return nullptr;
   }
   PyRef kept_config = PyRef::Borrow(config);
-  PyObject* result = EnterCandidate(thread, frame, state, config, claim == Claim::kFromTrampoline);
+  PyObject* result =
+      EnterCandidate(thread, frame, state, config, claim == Claim::kFromTrampoline, frame_object);
   Py_LeaveRecursiveCall();
   return result;
 }

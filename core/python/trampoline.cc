@@ -17,6 +17,7 @@ PyObject* release_callable = nullptr;
 // Lives from the replacement's return to the resume function's frame.
 struct ResumeRequest {
   PyObject_VAR_HEAD PyObject* function;
+  PyObject* held;     // the object of the frame that ended, where somebody has it
   PyObject* args[1];  // ob_size of them
 };
 
@@ -29,6 +30,7 @@ void ResumeRequestDealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   DropArguments(request);
   Py_XDECREF(request->function);
+  Py_XDECREF(request->held);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -43,7 +45,8 @@ PyObject* Resume(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   request->function = Py_NewRef(args[0]);
   for (Py_ssize_t i = 1; i < nargs; ++i) request->args[i - 1] = Py_NewRef(args[i]);
   // A traceback may keep the frame that ends here.
-  SettleHeldFrame(PyThreadState_Get(), reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(args[0])));
+  request->held =
+      SettleHeldFrame(PyThreadState_Get(), reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(args[0])));
   return reinterpret_cast<PyObject*>(request);
 }
 
@@ -85,6 +88,7 @@ PyType_Spec kFallbackSpec = {
 PyCodeObject* claimed_code = nullptr;
 Claim claim_kind = Claim::kNone;
 ResumeRequest* claiming_request = nullptr;  // borrowed: the loop below owns it
+PyRef* claimed_frame = nullptr;
 
 }  // namespace
 
@@ -112,16 +116,19 @@ void ReplacedFrame::Release() {
 PyObject* ResumeCallable() { return resume_callable; }
 PyObject* ReleaseCallable() { return release_callable; }
 
-void LeaveClaim(PyCodeObject* code, Claim claim) {
+void LeaveClaim(PyCodeObject* code, Claim claim, PyRef* frame_object) {
   claimed_code = code;
   claim_kind = claim;
+  claimed_frame = frame_object;
   claiming_request = nullptr;
 }
 
-Claim TakeClaim(PyCodeObject* code) {
+Claim TakeClaim(PyCodeObject* code, PyRef** frame_object) {
+  *frame_object = nullptr;
   if (claimed_code != code || code == nullptr) return Claim::kNone;
   Claim kind = claim_kind;
   ResumeRequest* request = claiming_request;
+  *frame_object = claimed_frame;
   LeaveClaim(nullptr, Claim::kNone);
   if (request != nullptr) DropArguments(request);
   return kind;
@@ -132,12 +139,14 @@ PyObject* RunTrampoline(PyObject* result) {
     PyRef owner = PyRef::Steal(result);
     ResumeRequest* request = reinterpret_cast<ResumeRequest*>(result);
     PyRef function = PyRef::Borrow(request->function);
+    PyRef rest;
     LeaveClaim(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(request->function)),
-               Claim::kFromTrampoline);
+               Claim::kFromTrampoline, request->held != nullptr ? &rest : nullptr);
     claiming_request = request;
     result =
         PyObject_Vectorcall(function.get(), request->args, static_cast<size_t>(Py_SIZE(request)), nullptr);
     LeaveClaim(nullptr, Claim::kNone);  // where no hook was on, nobody took it
+    if (rest && Py_REFCNT(request->held) > 1) KeepWithFrame(request->held, rest.get());
   }
   return result;
 }

@@ -9,6 +9,7 @@
 #include <Python.h>
 
 #include "python/cpython_internal.h"
+#include "python/py_ref.h"
 
 namespace thirdbook {
 
@@ -18,11 +19,12 @@ PyObject* RunTrampoline(PyObject* result);
 // A note for the hook about the frame of `code` that is going to be made next. Whoever leaves it takes it
 // back.
 enum class Claim { kNone, kFromTrampoline, kRunEagerly };
-void LeaveClaim(PyCodeObject* code, Claim claim);
+// `frame_object`: where the hook puts the frame's object (KeepWithFrame); null: it need not have one.
+void LeaveClaim(PyCodeObject* code, Claim claim, PyRef* frame_object = nullptr);
 // The claim on this frame, if it is the one; the claim is gone afterwards. From a trampoline: the request's
 // references to the arguments are dropped, since the frame has its own (so that objects die when the frame
 // drops them).
-Claim TakeClaim(PyCodeObject* code);
+Claim TakeClaim(PyCodeObject* code, PyRef** frame_object);
 
 // While a replacement runs: what else holds the arguments of the call that it makes.
 class ReplacedFrame {

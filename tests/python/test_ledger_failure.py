@@ -450,6 +450,42 @@ class Reentrancy(ProgramCase):
         breaks=None,
     )
 
+    locals_of_a_frame_that_a_kept_exception_holds = Program(
+        """
+        log, kept = [], []
+        class Loud:
+            def __init__(self, name): self.name = name
+            def __del__(self): log.append("del " + self.name)
+        class Swallow:
+            def __enter__(self): return self
+            def __exit__(self, kind, value, trace): return True
+        def work(x, keep):
+            try:
+                raise ValueError("first")
+            except ValueError as error:
+                if keep:
+                    kept.append(error)
+            with Swallow():
+                inside = Loud("inside")
+                raise KeyError("second")
+            again = Loud("again")
+            again = Loud("replaced")
+            del again
+            last = Loud("last")
+            log.append("end")
+            return x + 1
+        def fn(x, keep):
+            y = work(x, keep)
+            log.append("returned")
+            kept.clear()
+            log.append("dropped")
+            return y
+        """,
+        call="fn(x, i % 2 == 0)",
+        steps=(4,),
+        breaks=None,
+    )
+
     def test_L40_deep_recursion_is_a_recursion_error(self):
         namespace = {}
         exec("def down(n):\n    return 0 if n == 0 else down(n - 1) + 1\n", namespace)
