@@ -148,9 +148,7 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
     PyObject* set =
         TypeLookup(Py_TYPE(found), value != nullptr ? TB_NAME("__set__") : TB_NAME("__delete__"), true);
     if (set != nullptr && PyFunction_Check(set)) {
-      Var d = Look(Lazy(
-          found, Expression(SourceKind::kTypeAttribute, {ObjectSource(reinterpret_cast<PyObject*>(type))},
-                            ObjectOf(name), PyUnicode_AsUTF8(name))));
+      Var d = Look(Lazy(found, TypeAttributeSource(type, name)));
       std::vector<Var> args = {d, o};
       if (value != nullptr) args.push_back(value);
       return Call(Fixed(set), args) != nullptr;

@@ -36,10 +36,13 @@ bool IsPlainData(PyObject* o) { return Py_TYPE(o)->tp_descr_get == nullptr; }
 
 // A plain class attribute as a value that may change between calls.
 Var Trace::AttributeValue(PyObject* found, PyTypeObject* type, PyObject* name) {
-  if (IsImmutableType(type)) return Fixed(found);
+  return IsImmutableType(type) ? Fixed(found) : Lazy(found, TypeAttributeSource(type, name));
+}
+
+SourceId Trace::TypeAttributeSource(PyTypeObject* type, PyObject* name) {
   keep_alive_.push_back(PyRef::Borrow(name));
-  return Lazy(found, Expression(SourceKind::kTypeAttribute, {ObjectSource(reinterpret_cast<PyObject*>(type))},
-                                ObjectOf(name), PyUnicode_AsUTF8(name)));
+  return Expression(SourceKind::kTypeAttribute, {ObjectSource(reinterpret_cast<PyObject*>(type))},
+                    ObjectOf(name), PyUnicode_AsUTF8(name));
 }
 
 // The instance's own attribute: written ones first, then the real dict. *out null: absent. `shadowable`:
@@ -179,8 +182,12 @@ Var Trace::GetAttrGeneric(Var o, PyObject* name) {
   Var own;
   if (!InstanceLookup(o, name, true, &own)) return nullptr;
   if (own != nullptr) {
-    if (found == nullptr || !IsPlainData(found))
-      TypeLookup(type, name, true);  // no data descriptor came in between
+    // No data descriptor came in between.
+    if (found == nullptr || !IsPlainData(found)) {
+      TypeLookup(type, name, true);
+    } else if (!IsImmutableType(type)) {
+      AddGuard(GuardKind::kExists, TypeAttributeSource(type, name));
+    }
     return own;
   }
   if (class_write != nullptr) {

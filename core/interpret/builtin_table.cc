@@ -164,6 +164,7 @@ bool InitBuiltinTables() {
     Know(core.get(), "graph_break", Known::kGraphBreak);
     Know(core.get(), "is_compiling", Known::kIsCompiling);
     Know(core.get(), "is_grad_enabled", Known::kIsGradEnabled);
+    Know(core.get(), "get_default_dtype", Known::kGetDefaultDType);
     Know(core.get(), "_set_grad_enabled", Known::kSetGradEnabled);
     Know(core.get(), "tensor", Known::kTensor);
   }

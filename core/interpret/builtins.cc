@@ -210,6 +210,7 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
     case Known::kGraphBreak: return Break("graph_break() is called", BreakKind::kAskedFor);
     case Known::kIsCompiling: return Bool(true);
     case Known::kIsGradEnabled: uses_global_state_ = true; return Bool(grad_);
+    case Known::kGetDefaultDType: uses_global_state_ = true; return Fixed(DTypeObject(DefaultDType()));
     case Known::kSetGradEnabled: {
       if (!plain || n != 1) break;
       PyObject* flag = ConstValue(args[0]);
@@ -223,6 +224,8 @@ Var Trace::CallBuiltin(Var callable, PyObject* o, std::vector<Var> args, PyObjec
       // A tensor of constants: a constant of the graph.
       if (n != 1) break;
       if (Look(args[0])->kind == VariableKind::kTensor) break;
+      Var varying = TensorOfFreeNumbers(args, kwnames);
+      if (varying != nullptr || failure_ != Failure::kNone) return varying;
       std::vector<PyRef> shadows;
       std::vector<PyObject*> values;
       for (Var a : args) {

@@ -48,6 +48,7 @@ enum class Known : int {
   kRange,
   kAbs,
   kIsGradEnabled,
+  kGetDefaultDType,
   kSetGradEnabled,
   kTensor,
   kException

@@ -245,9 +245,7 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
   PyObject* getter = TypeLookup(kind, TB_NAME("__get__"), true);
   if (getter != nullptr && PyFunction_Check(getter)) {
     Var instance = object != nullptr ? object : None();
-    Var d = Look(Lazy(
-        descriptor, Expression(SourceKind::kTypeAttribute, {ObjectSource(reinterpret_cast<PyObject*>(type))},
-                               ObjectOf(name), PyUnicode_AsUTF8(name))));
+    Var d = Look(Lazy(descriptor, TypeAttributeSource(type, name)));
     return Call(Fixed(getter), {d, instance, Fixed(reinterpret_cast<PyObject*>(type))});
   }
   return Break(

@@ -393,7 +393,8 @@ bool GuardProgram::Holds(Guard& g) {
       }
       return !PyRef::Steal(InstanceAttribute(v, object(g.name)));
     }
-    case GuardKind::kExists: return true;
+    case GuardKind::kExists:  // a descriptor on a class would be asked
+      return sources_.at(g.source).kind != SourceKind::kTypeAttribute || Py_TYPE(v)->tp_descr_get == nullptr;
     case GuardKind::kEmptyCell: return PyCell_Check(v) && PyCell_GET(v) == nullptr;
     case GuardKind::kSame:
     case GuardKind::kDistinct:

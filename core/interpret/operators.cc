@@ -124,11 +124,15 @@ bool Trace::PowerResult(Var a, Var b, PyTypeObject** type) {
   if (a->type == &PyFloat_Type ? b->type != &PyFloat_Type || positive_base
                                : b->type == &PyFloat_Type && positive_base) {
     *type = &PyFloat_Type;
-  } else if (a->type != &PyFloat_Type && b->type == &PyLong_Type && b->value) {
-    const int natural = Truth(Compare(Py_GE, b, ConstSteal(PyLong_FromLong(0))));
-    if (natural < 0) return false;
-    if (natural == 1) *type = &PyLong_Type;
+    return true;
   }
+  // Else the sign decides: of the exponent of two ints, of the base under a float.
+  const bool ints = a->type != &PyFloat_Type && b->type == &PyLong_Type;
+  Var deciding = ints ? b : a;
+  if ((!ints && b->type != &PyFloat_Type) || !deciding->value) return true;
+  const int natural = Truth(Compare(Py_GE, deciding, ConstSteal(PyLong_FromLong(0))));
+  if (natural < 0) return false;
+  if (natural == 1) *type = ints ? &PyLong_Type : &PyFloat_Type;
   return true;
 }
 

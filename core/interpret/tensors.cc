@@ -239,6 +239,8 @@ Var Trace::ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& at
 }
 
 Var Trace::TensorCall(PyObject* function, const std::vector<Var>& args, PyObject* kwnames) {
+  Var with_operand = CallWithFreeNumber(function, args, kwnames);
+  if (with_operand != nullptr || failure_ != Failure::kNone) return with_operand;
   OpFunctionObject* f = reinterpret_cast<OpFunctionObject*>(function);
   std::vector<PyRef> refs;
   std::vector<PyObject*> values;

@@ -261,6 +261,11 @@ class Trace {
                     Var exception);  // nullptr without failure: finished (generator_result)
   Var generator_result() const { return generator_result_; }
   Var TensorCall(PyObject* op_function, const std::vector<Var>& args, PyObject* kwnames);
+  // --- free_numbers.cc; null without failure: there is no number that varies, or it has to be fixed ---
+  Var CallWithFreeNumber(PyObject* op_function, const std::vector<Var>& args, PyObject* kwnames);
+  Var TensorOfFreeNumbers(const std::vector<Var>& args, PyObject* kwnames);  // of tensor(data, *, dtype)
+  bool ListNumbers(Var data, std::vector<Var>* numbers, bool* free);
+  Var StackNumbers(Var data, Var dtype, Var common);
   Var ApplyOp(Op op, const std::vector<ValueRef>& operands, const Attrs& attrs, Var self,
               std::vector<SymbolicInt> symbolic = {});
   Var ShapeOf(Var tensor);
@@ -379,6 +384,7 @@ class Trace {
   bool KeepsLoudArguments();
   Var LookAtObject(Var v);
   Var AttributeValue(PyObject* found, PyTypeObject* type, PyObject* name);
+  SourceId TypeAttributeSource(PyTypeObject* type, PyObject* name);  // found in the MRO, unbound
   Var BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, PyObject* name);
   PyObject* OwnerOf(PyTypeObject* type, PyObject* name);
   bool InstanceLookup(Var object, PyObject* name, bool guard_absence, Var* out);

@@ -37,7 +37,8 @@ class TraceResolver : public OperandResolver {
     Var v = trace_.Look(ProxyVariable(object));
     int64_t size;
     if (trace_.BoundSize(v, &size)) return object;  // the binder asks for its index
-    return v->kind == VariableKind::kScalar ? trace_.ConstValue(v) : object;
+    const bool number = v->kind == VariableKind::kScalar || v->kind == VariableKind::kConst;  // named twice
+    return number ? trace_.ConstValue(v) : object;
   }
   OperandHandle WeakConstant(PyObject* number) override {
     Tensor t = PyBool_Check(number)   ? Tensor::WeakBool(number == Py_True)

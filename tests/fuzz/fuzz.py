@@ -60,15 +60,18 @@ def _limited(seconds, action):
         signal.signal(signal.SIGALRM, old)
 
 
+class Unsound(Exception):
+    """The program does not even run as plain Python."""
+
+
 def examine(candidate):
-    """A Failure of `candidate`, or None when eager and compiled agree or the program is not a sound one."""
+    """A Failure of `candidate`, or None when eager and compiled agree; Unsound when there is nothing to compare."""
     try:
-        compile(candidate.source, "program.py", "exec")
-        _limited(SECONDS, lambda: harness.run_eager(candidate))
-    except (Exception, TooLong):
-        return None
+        expected, _ = _limited(SECONDS, lambda: harness.run_eager(candidate))
+    except (Exception, TooLong) as error:
+        raise Unsound(repr(error)) from error
     try:
-        difference = _limited(2 * SECONDS, lambda: harness.compare(candidate))
+        difference = _limited(2 * SECONDS, lambda: harness.compare(candidate, expected))
     except TooLong:
         return Failure("the compiled run does not end", "hang", candidate)
     except BaseException as error:
@@ -92,12 +95,18 @@ def _kind(difference):
 
 def check(seed, shrinking=True):
     """Runs the program of `seed`; its Failure, shrunk, or None."""
-    failure = examine(program(seed))
+    try:
+        failure = examine(program(seed))
+    except Unsound as error:
+        return Failure(f"the program does not run as plain Python: {error}", "unsound", program(seed))
     if failure is None or not shrinking:
         return failure
 
     def still_fails(candidate):
-        found = examine(candidate)
+        try:
+            found = examine(candidate)
+        except Unsound:
+            return None
         return found if found is not None and found.kind == failure.kind else None
 
     return shrink(failure, still_fails)

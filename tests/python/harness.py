@@ -10,10 +10,12 @@ THIRDBOOK_TEST_VERIFY=1 compiles with `verify=True`.
 """
 
 import contextlib
+import functools
 import gc
 import io
 import linecache
 import logging
+import marshal
 import os
 import random
 import sys
@@ -146,7 +148,7 @@ class World:
         module.__file__ = f"{name}.py"
         sys.modules[name] = module
         linecache.cache[f"{name}.py"] = (len(source), None, source.splitlines(True), f"{name}.py")
-        exec(compile(source, f"{name}.py", "exec"), vars(module))
+        exec(_fresh_code(source, f"{name}.py"), vars(module))
         return module
 
     def _one_call(self):
@@ -171,11 +173,23 @@ class World:
                 roots |= {prefix + key: value for key, value in vars(sys.modules[name]).items()
                           if not (key.startswith("__") and key.endswith("__")) and key not in hidden}
         roots["<random>"] = hash(random.getstate())
-        roots["<tensor generator>"] = repr(thirdbook.get_rng_state().tolist())
+        roots["<tensor generator>"] = hash(thirdbook._core._generator_state())
         roots["<grad mode>"] = thirdbook.is_grad_enabled()
         roots["<default dtype>"] = repr(thirdbook.get_default_dtype())
         roots["<handled exception>"] = sys.exception()
         return Step(what, Snapshot(roots, unwrap=self._originals), texts.read())
+
+
+@functools.lru_cache(maxsize=8)
+def _compiled_text(source, path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        return marshal.dumps(compile(source, path, "exec"))
+
+
+def _fresh_code(source, path):
+    """A code object that no other world has run."""
+    return marshal.loads(_compiled_text(source, path))
 
 
 @contextlib.contextmanager
@@ -302,9 +316,11 @@ def run_eager(program):
     return steps, world
 
 
-def compare(program):
-    """None when eager and compiled agree, else a sentence. `thirdbook.counters` are the compiled world's afterwards."""
-    expected, _ = run_eager(program)
+def compare(program, expected=None):
+    """None when eager and compiled agree, else a sentence. `expected` are the steps of an eager run that was made
+    already. `thirdbook.counters` are the compiled world's afterwards."""
+    if expected is None:
+        expected, _ = run_eager(program)
     if not EAGER_ONLY:
         thirdbook.reset()
     world = World(program, _as_it_is if EAGER_ONLY else _through_thirdbook)

@@ -21,12 +21,17 @@ import weakref
 import thirdbook
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{4,}")
-_ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range, slice)
+_ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range, slice))
 _ITERATORS = tuple(
     type(iter(maker()))
     for maker in (list, tuple, str, bytes, set, dict, lambda: {}.values(), lambda: {}.items(), lambda: range(1),
                   lambda: reversed([]), lambda: reversed({}), lambda: range(1 << 70), collections.deque)
 ) + (map, filter, zip, enumerate, reversed)
+_NAMED = frozenset((
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
+    types.MemberDescriptorType, types.ClassMethodDescriptorType, types.CodeType, types.GenericAlias, types.UnionType,
+    re.Pattern, re.Match,
+))  # fmt: skip
 _BARE = frozenset((list, tuple, dict, set, frozenset, collections.deque, collections.defaultdict, property, *_ATOMS, *_ITERATORS))
 _SKIPPED_CLASS_ITEMS = frozenset(
     "__dict__ __weakref__ __doc__ __module__ __qualname__ __firstlineno__ __static_attributes__ _abc_impl __annotate_func__ "
@@ -49,6 +54,28 @@ class Node:
         self.path, self.label, self.edges = path, label, edges
 
 
+class _Kind:
+    """What is done with the objects of one type: `name` gives the text of those that are not looked into (or None),
+    `look` is the row of _LOOKS, `slots` are its members, `label` is its name."""
+
+    __slots__ = ("name", "look", "slots", "label")
+
+    def __init__(self, name, look, slots, label):
+        self.name, self.look, self.slots, self.label = name, look, slots, label
+
+
+def _module_name(value):
+    return f"module {value.__name__}"
+
+
+def _logger_name(value):
+    return f"logger {value.name} level {value.level} disabled {value.disabled}"
+
+
+def _plain_name(value):
+    return plain(f"{type(value).__name__} {value!r}")
+
+
 class Snapshot:
     """Nodes in breadth-first order from `roots`. `home` is the name of the module whose classes and functions are
     looked into; those of other modules are named only. `unwrap` maps ids of compiled callables to their originals."""
@@ -60,6 +87,7 @@ class Snapshot:
         self._numbers = {}
         self._alive = []
         self._storages = {}
+        self._kinds = {}
         self._queue = collections.deque()
         first = [(name, self._reference(value, name)) for name, value in roots.items()]
         self.nodes.append(Node("", "roots", first))
@@ -68,71 +96,77 @@ class Snapshot:
             label, children = self._look(value)
             edges = [(name, self._reference(child, path + name)) for name, child in children]
             self.nodes.append(Node(path, label, edges))
-        del self._alive, self._numbers
+        del self._alive, self._numbers, self._kinds
 
     # ---- numbering ---------------------------------------------------------------------------------------------
 
     def _reference(self, value, path):
         value = self._unwrap.get(id(value), value)
-        if isinstance(value, _Text):
-            return value.text
-        text = self._atom(value)
-        if text is not None:
-            return text
         number = self._numbers.get(id(value))
-        if number is None:
-            number = len(self._numbers) + 1
-            self._numbers[id(value)] = number
-            self._alive.append(value)
-            self._queue.append((number, value, path))
-        return number
-
-    def _atom(self, value):
+        if number is not None:
+            return number
         kind = type(value)
         if kind in _ATOMS:
             return f"{kind.__name__} {value!r}"
+        if kind is _Text:
+            return value.text
+        found = self._kinds.get(kind) or self._kind(kind)
+        text = found.name(value) if found.name is not None else None
+        if text is not None:
+            return text
+        number = len(self._numbers) + 1
+        self._numbers[id(value)] = number
+        self._alive.append(value)
+        self._queue.append((number, value, path))
+        return number
+
+    def _kind(self, kind):
+        """What is done with the objects of a type; found out once a snapshot, for a program may change its types."""
+        name = None
         if kind is types.ModuleType:
-            return f"module {value.__name__}"
-        if issubclass(kind, logging.Logger):
-            return f"logger {value.name} level {value.level} disabled {value.disabled}"
-        if isinstance(value, types.FunctionType) and value.__module__ != self._home:
-            return f"function {value.__module__}.{value.__qualname__}"
-        if issubclass(kind, type) and value.__module__ != self._home:
-            return f"class {value.__module__}.{value.__qualname__}"
-        if kind in (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
-                    types.GetSetDescriptorType, types.MemberDescriptorType, types.ClassMethodDescriptorType,
-                    types.CodeType, types.GenericAlias, types.UnionType, re.Pattern, re.Match):
-            return plain(f"{kind.__name__} {value!r}")
-        return None
+            name = _module_name
+        elif issubclass(kind, logging.Logger):
+            name = _logger_name
+        elif kind is types.FunctionType or issubclass(kind, type):
+            name = self._foreign_name
+        elif kind in _NAMED:
+            name = _plain_name
+        look = next((look for base, look in _LOOKS if issubclass(kind, base)), None)
+        found = self._kinds[kind] = _Kind(name, look, _slots(kind), f"{kind.__module__}.{kind.__qualname__}")
+        return found
+
+    def _foreign_name(self, value):
+        """The name of a function or class of another module, which is not looked into."""
+        if value.__module__ == self._home:
+            return None
+        return f"{'function' if isinstance(value, types.FunctionType) else 'class'} {value.__module__}.{value.__qualname__}"
 
     # ---- looking -----------------------------------------------------------------------------------------------
 
     def _look(self, value):
         kind = type(value)
-        label = f"{kind.__module__}.{kind.__qualname__}"
+        if issubclass(kind, type):
+            return self._look_at_class(value)
+        found = self._kinds[kind]
+        label, slots = found.label, found.slots
         children = []
         if kind.__module__ == self._home:
             children.append((".__class__", kind))
-        if issubclass(kind, type):
-            return self._look_at_class(value)
         if issubclass(kind, (set, frozenset)):
-            extra, found = self._set(value)
-            return label + extra, children + found + _attributes(value)
+            extra, items = self._set(value)
+            return label + extra, children + items + _attributes(value, slots)
         if kind.__module__ == "numpy" and hasattr(value, "__array_interface__"):
             return label + self._array(value), [(".base", value.base)] if hasattr(value.base, "__array_interface__") else []
-        for base, look in _LOOKS:
-            if issubclass(kind, base):
-                extra, found = look(value)
-                label += extra
-                children += found
-                break
-        else:
-            if issubclass(kind, thirdbook.Tensor):
-                label += self._tensor(value)
-            elif kind.__module__ != self._home and kind.__repr__ is not object.__repr__ and not _is_plain_module_class(kind):
-                label += " " + plain(repr(value))
+        if found.look is not None:
+            extra, items = found.look(value)
+            label += extra
+            children += items
+        elif issubclass(kind, thirdbook.Tensor):
+            label += self._tensor(value)
+        elif kind.__module__ != self._home and kind.__repr__ is not object.__repr__ and not _is_plain_module_class(kind):
+            label += " " + plain(repr(value))
         if not issubclass(kind, (types.MethodType, types.CellType)):
-            children += _attributes(value)
+            children += _attributes(value, slots)
         return label, children
 
     def _look_at_class(self, cls):
@@ -151,7 +185,7 @@ class Snapshot:
 
     def _sort_key(self, item):
         target = item() if isinstance(item, weakref.ReferenceType) else item
-        simple = [(name, repr(child)) for name, child in _attributes(target) if type(child) in _ATOMS]
+        simple = [(name, repr(child)) for name, child in _attributes(target, _slots(type(target))) if type(child) in _ATOMS]
         return self._numbers.get(id(target), 1 << 60), plain(object.__repr__(target)), plain(repr(item)), simple
 
     def _array(self, array):
@@ -181,7 +215,16 @@ def _is_plain_module_class(kind):
     return isinstance(kind.__dict__.get("__repr__"), types.FunctionType) or thirdbook.nn.Module in kind.__mro__
 
 
-def _attributes(value):
+def _slots(kind):
+    """The members of a type that `__slots__` made, by name."""
+    return [
+        (name, item)
+        for cls in kind.__mro__ if "__slots__" in vars(cls)
+        for name, item in vars(cls).items() if type(item) is types.MemberDescriptorType
+    ]  # fmt: skip
+
+
+def _attributes(value, slots):
     """The instance dictionary and the slots, read behind any `__getattribute__`."""
     if type(value) in _BARE:
         return []
@@ -192,13 +235,11 @@ def _attributes(value):
         found = None
     if type(found) is dict and not isinstance(value, functools.partial):
         children += [(f".{name}", item) for name, item in dict.items(found)]
-    for cls in type(value).__mro__:
-        for name, item in vars(cls).items():
-            if type(item) is types.MemberDescriptorType and "__slots__" in vars(cls):
-                try:
-                    children.append((f".{name}", item.__get__(value)))
-                except AttributeError:
-                    children.append((f".{name}", _Text("unset")))
+    for name, item in slots:
+        try:
+            children.append((f".{name}", item.__get__(value)))
+        except AttributeError:
+            children.append((f".{name}", _Text("unset")))
     return children
 
 

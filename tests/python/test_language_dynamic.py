@@ -182,6 +182,51 @@ class Scalars(ProgramCase):
     )
 
 
+def changing(expression, compiles=1):
+    """`expression` of tensors x, y and of numbers k (a float) and i (an int) that differ in every call."""
+    return Program(
+        f"""
+        y = torch.tensor([2.0, -1.0, 0.5, 3.0])
+        def fn(x, k, i): return {expression}
+        """,
+        call="fn(x, 0.35 + 0.13 * i, i + 2)",
+        steps=(6,),
+        compiles=compiles,
+    )
+
+
+class NumbersOfOperations(ProgramCase):
+    """Numbers that operations take as attributes are no premises, either: schedules, scales, values to fill in."""
+
+    alpha_of_a_sum = changing("(torch.add(x, y, alpha=k), x.sub(y, alpha=k), x.add(y, alpha=i), torch.rsub(x, y, alpha=k))")
+    alpha_in_place = changing("(x.clone().add_(y, alpha=-k), x.clone().sub_(y, alpha=k / i), x.add_(y, alpha=k))")
+    alpha_of_other_dtypes = changing("(x.double().add(y.double(), alpha=k), x.long().add(y.long(), alpha=i))", compiles=None)
+    alpha_of_mixed_dtypes = changing("(x.double().add(y, alpha=k), x.add(y.double(), alpha=k), x.add(2.0, alpha=k))", compiles=None)
+    value_of_products = changing("(torch.addcmul(x, x, y, value=k), torch.addcdiv(x, y, x + 1, value=k), x.addcmul_(y, y, value=k))")
+    scales_of_matrix_products = changing("torch.addmm(x, torch.outer(x, y), torch.eye(4), beta=k, alpha=k)", compiles=None)
+    value_everywhere = changing("(torch.full((3,), k), torch.full_like(x, k), x.new_full((2,), k), torch.full((2,), i), x.clone().fill_(k))")
+    value_of_integer_tensors = changing("(torch.full((2,), i, dtype=torch.uint8), torch.full((2,), k, dtype=torch.int64))", compiles=None)
+    value_into_another = changing("torch.full((4,), k, out=torch.empty(4))", compiles=None)
+    tensor_of_a_number = changing("(torch.tensor(k), torch.tensor(i) * x, torch.tensor(k, dtype=torch.float64), torch.scalar_tensor(k))")
+    tensor_of_numbers = changing("(torch.tensor([k, 1, i]), torch.tensor([[i, 1], [2, i]]), torch.tensor((k, True)), torch.tensor([i > 3, False]))", compiles=None)
+    tensor_of_ragged_rows = Program(
+        """
+        def fn(x, k):
+            try:
+                return torch.tensor([[k, 1.0], [k]])
+            except ValueError as error:
+                return str(error)
+        """,
+        call="fn(x, 0.5 + i)",
+        breaks=None,
+    )
+    warmup_schedule = changing("x * min((i + 1) ** -0.5, (i + 1) * 10 ** -1.5)", compiles=None)
+    powers = changing("(x * (i ** 0.5), x * (k ** 0.5), x * (k ** i), x * ((-k) ** 2))", compiles=None)
+    power_of_a_negative_number = Program(
+        "def fn(x, k): return k ** 0.5", call="fn(x, 2.0 - i)", steps=(5,), compiles=None, breaks=None,
+    )  # fmt: skip
+
+
 class Sizes(ProgramCase):
     every_size_is_right = Program(
         """

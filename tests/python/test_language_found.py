@@ -438,6 +438,29 @@ class HeldFrames(ProgramCase):
             log.append("dropped")
         """,
     )
+    attribute_of_a_class_gives_way_to_a_descriptor = same(
+        """
+        log = []
+        class Field:
+            def __init__(self, start): self.start = start
+            def __get__(self, obj, owner=None): return self if obj is None else self.start
+            def __set__(self, obj, value): log.append(("set", value))
+        class Host:
+            b = Field(2)
+            c = 7
+        class Sub(Host):
+            b = 5
+        host = Sub()
+        host.c = 1
+        def fn(x):
+            log.append(host.b)
+            log.append(host.c)
+            log.append(Sub.b)
+            host.c = host.c
+        """,
+        steps=(2, "del Sub.b", 2, "Host.c = Field(3)", 2, "Sub.c = 8", 2, "Sub.c = property(lambda self: 9)", 2, "Sub.b = 6", 2),
+        may_raise=True,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
