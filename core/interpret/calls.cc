@@ -234,6 +234,15 @@ bool BindArguments(Trace& t, Var function, const std::vector<Var>& args, PyObjec
         ndefaults = static_cast<size_t>(PyTuple_GET_SIZE(real->func_defaults));
       kwdefaults = real->func_kwdefaults;
       qualname = real->func_qualname;
+      // Another function may have defaults that this one lacks.
+      t.AddIdentityGuard(t.PartOfFunction(f->source, FunctionPart::kDefaults, "__defaults__"),
+                         real->func_defaults != nullptr ? real->func_defaults : Py_None);
+      const SourceId named = t.PartOfFunction(f->source, FunctionPart::kKwdefaults, "__kwdefaults__");
+      if (kwdefaults == nullptr) {
+        t.AddIdentityGuard(named, Py_None);
+      } else {
+        t.AddGuard(GuardKind::kKeys, named, PyRef::Steal(PySequence_Tuple(kwdefaults)).get());
+      }
     } else {
       Var defaults = f->function->defaults != nullptr ? t.Look(f->function->defaults) : nullptr;
       if (defaults != nullptr)

@@ -23,7 +23,13 @@ bool IsPlainLayout(PyObject* set) {
       return true;
     }
   }
-  return again && items && SameSetLayout(again.get(), set);
+  // Different elements may have the same hash.
+  const PyRef order = again ? PyRef::Steal(PySequence_Tuple(again.get())) : PyRef();
+  if (!order || !items || !SameSetLayout(again.get(), set)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); i++) {
+    if (PyTuple_GET_ITEM(items.get(), i) != PyTuple_GET_ITEM(order.get(), i)) return false;
+  }
+  return true;
 }
 
 }  // namespace

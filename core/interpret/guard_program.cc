@@ -185,8 +185,9 @@ PyObject* GuardProgram::EvaluateUncached(const Source& s) {
       if (PyCFunction_Check(a)) return Py_XNewRef(PyCFunction_GET_SELF(a));
       if (!PyFunction_Check(a)) return nullptr;
       PyFunctionObject* f = reinterpret_cast<PyFunctionObject*>(a);
-      if (s.detail == static_cast<int32_t>(FunctionPart::kDefaults)) return Py_XNewRef(f->func_defaults);
-      if (s.detail == static_cast<int32_t>(FunctionPart::kKwdefaults)) return Py_XNewRef(f->func_kwdefaults);
+      auto or_none = [](PyObject* o) { return Py_NewRef(o != nullptr ? o : Py_None); };
+      if (s.detail == static_cast<int32_t>(FunctionPart::kDefaults)) return or_none(f->func_defaults);
+      if (s.detail == static_cast<int32_t>(FunctionPart::kKwdefaults)) return or_none(f->func_kwdefaults);
       if (s.detail == static_cast<int32_t>(FunctionPart::kCode)) return Py_NewRef(f->func_code);
       if (s.detail == static_cast<int32_t>(FunctionPart::kGlobals)) return Py_NewRef(f->func_globals);
       Py_ssize_t i = s.detail - static_cast<int32_t>(FunctionPart::kClosure);

@@ -6,6 +6,16 @@
 
 namespace thirdbook {
 
+namespace {
+
+// A member that `__slots__` made is no entry of the __dict__, though it is written like one.
+bool IsSlot(Trace& t, Var o, PyObject* name) {
+  PyObject* found = t.TypeLookup(o->type, name, false);
+  return found != nullptr && Py_TYPE(found) == &PyMemberDescr_Type;
+}
+
+}  // namespace
+
 // The __dict__ of an object as a shadow dict, for reading as a whole.
 bool Trace::DictOfShadow(Var view) {
   Var o = Look(view->dict_of);
@@ -38,7 +48,7 @@ bool Trace::DictOfShadow(Var view) {
     }
   }
   for (auto& [key, value] : o->attributes) {
-    if (value == nullptr) continue;
+    if (value == nullptr || IsSlot(*this, o, key.get())) continue;
     PyRef element = PyRef::Steal(ElementShadow(value));
     if (!element || PyDict_SetItem(shadow.get(), key.get(), element.get()) != 0) return false;
   }
@@ -65,6 +75,8 @@ Var Trace::DictOfMethod(Var view, const char* text, const std::vector<Var>& args
     PyObject* interned = Py_NewRef(key);
     PyUnicode_InternInPlace(&interned);
     keep_alive_.push_back(PyRef::Steal(interned));
+    if (IsSlot(*this, o, interned))
+      return Break("an entry of a __dict__ has the name of a slot", BreakKind::kClassChanged);
     if (strcmp(text, "__setitem__") == 0 && n == 3) {
       NoteAttribute(o, interned, args[2]);
       return None();

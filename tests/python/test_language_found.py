@@ -461,6 +461,58 @@ class HeldFrames(ProgramCase):
         steps=(2, "del Sub.b", 2, "Host.c = Field(3)", 2, "Sub.c = 8", 2, "Sub.c = property(lambda self: 9)", 2, "Sub.b = 6", 2),
         may_raise=True,
     )  # fmt: skip
+    defaults_given_after_a_refused_call = same(
+        """
+        log = []
+        def plain(a, b, *, d): return a, b, d
+        def given(a, b=2, /, *args, d, e=5): return a, b, args, d, e
+        def fn(x):
+            for call in (lambda: plain(1, 2), lambda: plain(1, d=3), lambda: given(1, 1), lambda: given(d=4)):
+                try:
+                    log.append(call())
+                except TypeError as error:
+                    log.append(str(error))
+        """,
+        steps=(2, "plain.__kwdefaults__ = {'d': 9}", 2, "plain.__defaults__ = (7,)", 2, "given.__kwdefaults__ = {'d': 8, 'e': 6}", 2,
+               "given.__kwdefaults__ = None", 2, "given.__defaults__ = (1, 2)", 2),
+    )  # fmt: skip
+    different_elements_of_one_hash = same(
+        """
+        rest = [3, -2, -1]
+        def fn(x):
+            s = {0}
+            s.update([3, -2, -1])
+            s.add(-4)
+            return s, {0, *rest, -4}, {0, *rest, -4} | {5}, frozenset([0, *rest, -4]), {v: 1 for v in {0, *rest, -4}}
+        """,
+    )
+    slots_are_no_entries_of_the_dict = same(
+        """
+        class Plain: pass
+        class Slot(Plain):
+            __slots__ = ("n", "items")
+        o = Slot()
+        def fn(x):
+            o.n = 3
+            o.other = 4
+            o.items = [o.n]
+            made = Slot()
+            made.n, made.kept = 1, 2
+            return vars(o).get("n"), dict(vars(o)), list(made.__dict__), "n" in vars(made), len(vars(o))
+        """,
+    )
+    entry_with_the_name_of_a_slot = same(
+        """
+        class Slot:
+            __slots__ = ("n", "__dict__")
+        o = Slot()
+        def fn(x):
+            o.n = 1
+            vars(o)["n"] = 2
+            vars(o).update(n=vars(o)["n"] + 1)
+            return o.n, vars(o)["n"]
+        """,
+    )
 
 
 if __name__ == "__main__":
