@@ -161,7 +161,8 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   std::vector<PyRef> refs;
   std::vector<PyObject*> values = {self->shadow.get()};
   for (size_t i = 1; i < n; i++) {
-    PyObject* a = ArgumentShadow(args[i]);
+    // What is done with itself is known by identity: l.extend(l) ends.
+    PyObject* a = Look(args[i]) == self ? Py_NewRef(values[0]) : ArgumentShadow(args[i]);
     if (a == nullptr) return RaiseFromPython();
     refs.push_back(PyRef::Steal(a));
     values.push_back(a);

@@ -321,6 +321,13 @@ bool Emitter::BuildIterator(Var v) {
     Op(Opcode::POP_TOP);
   }
   if (!FillPending()) return false;
+  // A subclass may have its own way to be iterated, which was not asked.
+  PyObject* first = PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : nullptr;
+  Var container = first != nullptr && IsContainerType(Py_TYPE(first)) ? t_.FromShadow(first) : nullptr;
+  if (container != nullptr && container->type != Py_TYPE(first)) {
+    const bool back = callable == reinterpret_cast<PyObject*>(&PyReversed_Type);
+    callable = MethodOf(Py_TYPE(first), back ? "__reversed__" : "__iter__");
+  }
   CallConst(callable);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
     if (!EmitReal(PyTuple_GET_ITEM(args, i))) return false;

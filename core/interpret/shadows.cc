@@ -130,7 +130,7 @@ bool Trace::EnsureShadow(Var v) {
     return false;
   }
   v->shadow = shadow;
-  if (v->type == base) shadows_[shadow.get()] = v;
+  shadows_[shadow.get()] = v;
   // What was only added so far.
   std::vector<DeltaCall> delta = std::move(v->delta);
   v->delta.clear();

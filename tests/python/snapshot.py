@@ -33,6 +33,7 @@ _NAMED = frozenset((
     re.Pattern, re.Match,
 ))  # fmt: skip
 _BARE = frozenset((list, tuple, dict, set, frozenset, collections.deque, collections.defaultdict, property, *_ATOMS, *_ITERATORS))
+_DISPATCH_CACHE = "_clear_cache"  # of functools.singledispatch: which types were asked for is its own affair
 _SKIPPED_CLASS_ITEMS = frozenset(
     "__dict__ __weakref__ __doc__ __module__ __qualname__ __firstlineno__ __static_attributes__ _abc_impl __annotate_func__ "
     "__annotations_cache__ __annotate__ __annotations__ __dataclass_fields__ __dataclass_params__ __match_args__ "
@@ -234,7 +235,7 @@ def _attributes(value, slots):
     except AttributeError:
         found = None
     if type(found) is dict and not isinstance(value, functools.partial):
-        children += [(f".{name}", item) for name, item in dict.items(found)]
+        children += [(f".{name}", item) for name, item in dict.items(found) if name != _DISPATCH_CACHE]
     for name, item in slots:
         try:
             children.append((f".{name}", item.__get__(value)))

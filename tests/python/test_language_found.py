@@ -513,6 +513,46 @@ class HeldFrames(ProgramCase):
             return o.n, vars(o)["n"]
         """,
     )
+    container_of_a_subclass_given_to_its_own_methods = same(
+        """
+        from collections import deque, OrderedDict
+        class Stack(list): pass
+        class Queue(deque): pass
+        class Table(dict): pass
+        class Bag(set): pass
+        stack, queue, table, bag = Stack([1, 2]), Queue([1, 2]), Table(a=1), Bag([1])
+        def fn(x):
+            stack.extend(stack)
+            stack[1:1] = stack
+            stack[::-1] = stack
+            queue.extend(queue)
+            queue.extendleft(queue)
+            table.update(table)
+            bag.update(bag)
+            bag.symmetric_difference_update(bag)
+            del stack[4:], table["a"]
+            table["a"] = len(queue)
+            while len(queue) > 3: queue.pop()
+            bag.add(1)
+            return stack == stack, stack.count(stack), len(stack)
+        """,
+    )
+    iterator_of_a_subclass_goes_on_in_the_object = same(
+        """
+        class Stack(list): pass
+        class Loud(list):
+            def __iter__(self):
+                log.append("iterated")
+                return super().__iter__()
+        log, stack, loud, it, other = [], Stack([1, 2]), Loud([1, 2]), None, None
+        def fn(x):
+            global it, other
+            it, other = iter(stack), iter(loud)
+            next(it), next(other)
+            return reversed(stack)
+        """,
+        steps=(1, "stack.append(7); loud.append(8); log += [*it, *other]", 2),
+    )
 
 
 if __name__ == "__main__":
