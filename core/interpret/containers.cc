@@ -337,9 +337,9 @@ bool Trace::BuiltinSetItem(Var o, Var key_in, Var value) {
   int status;
   if (value != nullptr) {
     bool slice = PySlice_Check(k.get());
-    PyRef element = PyRef::Steal(!slice               ? ElementShadow(value)
+    PyRef element = PyRef::Steal(!slice             ? ElementShadow(value)
                                  : Look(value) == o ? Py_NewRef(o->shadow.get())
-                                                      : ArgumentShadow(value));
+                                                    : ArgumentShadow(value));
     if (!element) {
       RaiseFromPython();
       return false;

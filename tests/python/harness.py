@@ -10,7 +10,6 @@ THIRDBOOK_TEST_VERIFY=1 compiles with `verify=True`.
 """
 
 import contextlib
-import functools
 import gc
 import io
 import linecache
@@ -180,16 +179,20 @@ class World:
         return Step(what, Snapshot(roots, unwrap=self._originals), texts.read())
 
 
-@functools.lru_cache(maxsize=8)
-def _compiled_text(source, path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)
-        return marshal.dumps(compile(source, path, "exec"))
+_marshalled = {}  # the last texts, since each program runs several times
 
 
 def _fresh_code(source, path):
     """A code object that no other world has run."""
-    return marshal.loads(_compiled_text(source, path))
+    found = _marshalled.get((source, path))
+    if found is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            found = marshal.dumps(compile(source, path, "exec"))
+        if len(_marshalled) >= 8:
+            _marshalled.clear()
+        _marshalled[source, path] = found
+    return marshal.loads(found)
 
 
 @contextlib.contextmanager
