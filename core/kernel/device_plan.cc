@@ -1,8 +1,8 @@
 #include "kernel/device_plan.h"
 
 #include <algorithm>
-#include <set>
 
+#include "kernel/lower_indexed.h"
 #include "kernel/wgsl_emit.h"
 #include "kernel/wgsl_product.h"
 #include "tensor/convert.h"
@@ -40,6 +40,15 @@ std::string Nodes(const Step& step) {
   return Numbers(ids);
 }
 
+std::string Indices(const Step& step) {
+  std::string rows;
+  for (const IndexSlot& index : step.indices) {
+    rows += (rows.empty() ? "" : ",") + std::string("{\"slot\":") + std::to_string(index.slot) +
+            ",\"low\":" + std::to_string(index.low) + ",\"high\":" + std::to_string(index.high) + "}";
+  }
+  return rows.empty() ? "" : ",\"indices\":[" + rows + "]";
+}
+
 int64_t Count(int64_t n, int64_t by, int64_t most) { return std::clamp<int64_t>((n + by - 1) / by, 1, most); }
 
 // Slots that a step reads on the host, each once.
@@ -61,6 +70,7 @@ class Writer {
   Result<std::string> Run(bool* too_many_buffers) {
     *too_many_buffers = false;
     FindNumbers();
+    if (limits_.halves) FindHalves();
     elements_.reserve(plan_.slots.size());
     for (const Slot& slot : plan_.slots) elements_.push_back(Elements(slot));
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
@@ -84,8 +94,7 @@ class Writer {
     *too_many_buffers = too_many_;
     std::string slots;
     for (size_t s = 0; s < plan_.slots.size(); ++s) {
-      const DType dtype = plan_.slots[s].meta.dtype;
-      if (elements_[s] * (ItemSize(dtype) == 8 ? 8 : 4) > limits_.buffer_bytes)
+      if (BytesOf(static_cast<int>(s)) > limits_.buffer_bytes)
         return MemoryError("a tensor of the graph is larger than the adapter's largest buffer");
       slots += (s > 0 ? ",\n" : "") + SlotText(static_cast<int>(s), elements_[s]);
     }
@@ -119,11 +128,32 @@ class Writer {
     }
     for (const Place& place : plan_.outputs) numbers_.erase(place.slot);
   }
+  // Float32 values that only shaders read and write: constants, and what lies between two steps.
+  void FindHalves() {
+    for (size_t s = 0; s < plan_.slots.size(); ++s) {
+      const Slot& slot = plan_.slots[s];
+      const bool inside = slot.kind != Slot::Kind::kInput || limits_.own_inputs.count(slot.index);
+      if (inside && slot.meta.dtype == DType::kFloat32 && slot.meta.rank() > 0)
+        halves_.insert(static_cast<int>(s));
+    }
+    for (const Step& step : plan_.steps) {
+      for (const Place& place : step.places) halves_.erase(place.slot);
+      for (int slot : step.results) halves_.erase(slot);
+    }
+    for (const Place& place : plan_.outputs) halves_.erase(place.slot);
+  }
+  bool IsHalf(int slot) const { return halves_.count(slot) != 0; }
+  int64_t BytesOf(int slot) const {
+    const DType dtype = plan_.slots[static_cast<size_t>(slot)].meta.dtype;
+    return elements_[static_cast<size_t>(slot)] * (IsHalf(slot) ? 2 : ItemSize(dtype) == 8 ? 8 : 4);
+  }
   // The step's loops, as the device has their buffers.
   LoopKernel OnDevice(const Step& step) const {
     LoopKernel k = step.kernel->loops;
     for (const Pointer& p : step.pointers) {
-      if (numbers_.count(p.slot)) k.buffers[static_cast<size_t>(p.cell)].dtype = DType::kFloat32;
+      Buffer& buffer = k.buffers[static_cast<size_t>(p.cell)];
+      if (numbers_.count(p.slot)) buffer.dtype = DType::kFloat32;
+      buffer.half = IsHalf(p.slot);
     }
     return k;
   }
@@ -138,6 +168,7 @@ class Writer {
     std::string text = std::string("{\"kind\":\"") + kind + "\"";
     if (slot.kind == Slot::Kind::kInput) text += ",\"index\":" + std::to_string(slot.index);
     if (rounded) text += ",\"rounded\":true";
+    if (IsHalf(number)) text += ",\"half\":true";
     return text + ",\"dtype\":" + Quoted(std::string(DTypeName(dtype))) +
            ",\"elements\":" + std::to_string(elements) + ",\"first\":" + std::to_string(slot.first) +
            ",\"last\":" + std::to_string(slot.last) + "}";
@@ -175,7 +206,7 @@ class Writer {
     for (const Stage& stage : k.stages) {
       for (int id : stage.body) {
         const Instr& instr = k.instrs[static_cast<size_t>(id)];
-        if (instr.prim == Prim::k_load) used[instr.imm] = 1;
+        if (instr.prim == Prim::k_load || instr.prim == Prim::k_load_at) used[instr.imm] = 1;
       }
       for (const Store& store : stage.stores) used[static_cast<size_t>(store.buffer)] = 1;
     }
@@ -210,6 +241,7 @@ class Writer {
       case Kind::kStride:
         value = step.cells[static_cast<size_t>(StrideCell(k, cell.buffer, cell.dim))] / item();
         break;
+      case Kind::kParameter: value = step.cells[static_cast<size_t>(ParameterCell(k, cell.dim))]; break;
       case Kind::kShape: value = shape[static_cast<size_t>(cell.dim)]; break;
     }
     return static_cast<uint32_t>(value);
@@ -225,7 +257,7 @@ class Writer {
     steps_ += "{\"kind\":\"dispatch\",\"name\":" + Quoted(step.name) + ",\"nodes\":" + Nodes(step) +
               ",\"shader\":" + std::to_string(index) + ",\"slots\":" + Numbers(bound_) +
               ",\"cells\":" + Numbers(cells) + ",\"groups\":" + Numbers(groups) +
-              (offsets_.empty() ? "" : ",\"offsets\":" + Numbers(offsets_)) + "}";
+              (offsets_.empty() ? "" : ",\"offsets\":" + Numbers(offsets_)) + Indices(step) + "}";
     ++dispatches_;
   }
 
@@ -248,12 +280,14 @@ class Writer {
       groups[1] = Count(all, limits_.groups, limits_.groups);
       groups[0] = Count(all, groups[1], limits_.groups);
     }
-    AddDispatch(step, k, EmitWgsl(k, bindings, form), {}, groups);
+    AddDispatch(step, k, EmitWgsl(k, bindings, form, limits_.subgroups), {}, groups);
   }
 
   Status AddProduct(const Step& step) {
     const ProductShape& shape = step.product;
-    const LoopKernel plain = PlainEpilogue(), k = step.kernel ? OnDevice(step) : plain;
+    LoopKernel plain = PlainEpilogue();
+    plain.buffers[1].half = !step.kernel && IsHalf(step.c);
+    const LoopKernel k = step.kernel ? OnDevice(step) : plain;
     if (!WgslCanEmit(k)) return NotImplementedError("the epilogue of a product has no shader");
     bound_.clear(), offsets_.clear();
     WgslProductForm form;
@@ -261,6 +295,7 @@ class Writer {
     form.batched = shape.a_batch.size() > 1;
     form.direct = limits_.software;
     form.a = BindingOf(step.a), form.b = BindingOf(step.b);
+    form.a_half = IsHalf(step.a), form.b_half = IsHalf(step.b);
     Step dispatched = step;
     if (!step.kernel) {  // the product itself is what is written
       dispatched.cells = {0, 0, shape.m * shape.n * static_cast<int64_t>(shape.a_batch.size()), 4, 4};
@@ -289,8 +324,8 @@ class Writer {
   const Plan& plan_;
   const std::vector<int64_t>& storage_elements_;
   const DeviceLimits& limits_;
-  std::set<int> numbers_;          // slots that FindNumbers found
-  std::vector<int64_t> elements_;  // by slot
+  std::set<int> numbers_, halves_;  // slots that FindNumbers and FindHalves found
+  std::vector<int64_t> elements_;   // by slot
   std::vector<std::string> shaders_;
   std::string steps_;
   std::vector<int> bound_;
@@ -312,10 +347,16 @@ Result<std::unique_ptr<DevicePlan>> DevicePlan::Make(const Graph& graph,
   PlanOptions options;
   options.device = true;
   options.emits = WgslCanEmit;
+  options.lower = LowerIndexed;
+  options.max_buffers = limits.storage_buffers;
   // Fewer members to a kernel until none binds too many buffers.
   for (;;) {
     auto device = std::make_unique<DevicePlan>();
     TB_ASSIGN_OR_RETURN(device->plan_, MakePlan(graph, inputs, options));
+    for (const Slot& slot : device->plan_->slots) {
+      if (slot.kind == Slot::Kind::kInput && slot.reach > storage_elements[static_cast<size_t>(slot.index)])
+        return BeyondStorage();
+    }
     bool too_many_buffers;
     Writer writer(*device->plan_, storage_elements, limits);
     TB_ASSIGN_OR_RETURN(device->json_, writer.Run(&too_many_buffers));

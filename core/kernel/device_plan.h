@@ -9,17 +9,20 @@
 //   shaders   {code}                                     equal for equal structures
 //   steps     {kind: "dispatch", name, nodes, shader, slots, cells, groups}   slots are bindings 1, 2, …;
 //   cells the uniform, binding 0
+//             and for a step that looks up elements: indices: [{slot, low, high}], slots whose elements are
+//             to be within [low, high) before it may run
 //             {kind: "copy", from, to}
 //             {kind: "host", reads, writes}              what has no shader: slots are read back,
 //             RunHostStep, slots are written
 //   outputs   {slot, dtype, shape, strides, offset}      in elements
 //
-// On the device an element takes 4 bytes, or 8 where the dtype has 64 bits; strides and offsets are those of
-// the CPU. Invariant: a slot is written by one step, before any that reads it. A graph that the limits do not
-// allow is an error, and runs on the CPU.
+// On the device an element takes 4 bytes, or 8 where the dtype has 64 bits, or 2 in a slot with `half`;
+// strides and offsets are those of the CPU. Invariant: a slot is written by one step, before any that reads
+// it. A graph that the limits do not allow is an error, and runs on the CPU.
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +38,10 @@ struct DeviceLimits {
   // An adapter in software, where invocations of a workgroup wait for each other dearly: what can does
   // without.
   bool software = false;
+  bool subgroups = false;  // of 64 invocations at most
+  // Float32 values that stay inside the graph are stored as float16: the adapter can, and the user has asked.
+  bool halves = false;
+  std::set<int> own_inputs;  // of the graph, the same at every run: they count as inside
 };
 
 class DevicePlan {

@@ -51,7 +51,10 @@ std::string InstrText(const LoopKernel& kernel, int id) {
                                                      : row.name;
   switch (instr.prim) {
     case Prim::k_constant: text += " " + ConstantText(instr); break;
-    case Prim::k_load: text += " b" + std::to_string(instr.imm); break;
+    case Prim::k_load:
+    case Prim::k_load_at: text += " b" + std::to_string(instr.imm); break;
+    case Prim::k_index: text += " i" + std::to_string(instr.imm); break;
+    case Prim::k_parameter: text += " p" + std::to_string(instr.imm); break;
     case Prim::k_fold: text += " f" + std::to_string(instr.imm); break;
     case Prim::k_scratch: text += " s" + std::to_string(instr.imm); break;
     case Prim::k_call1:
@@ -96,7 +99,9 @@ const char* FoldName(FoldKind kind) {
 Depth DepthOf(const LoopKernel& kernel, const Instr& instr, const std::vector<Depth>& earlier) {
   switch (instr.prim) {
     case Prim::k_constant:
+    case Prim::k_parameter:
     case Prim::k_count: return Depth::kKernel;
+    case Prim::k_index: return static_cast<int>(instr.imm) >= kernel.outer ? Depth::kElement : Depth::kRow;
     case Prim::k_fold: return Depth::kRow;
     case Prim::k_scratch: return Depth::kElement;
     case Prim::k_load: {
@@ -224,7 +229,7 @@ std::string VerifyLoops(const LoopKernel& kernel) {
       if (instr.prim == Prim::k_fold && !folded[instr.imm]) return fail("fold read before its stage", id);
       if (instr.prim == Prim::k_scratch && !rows[instr.imm])
         return fail("scratch read before it is written", id);
-      if (instr.prim == Prim::k_load && kernel.buffers[instr.imm].output)
+      if ((instr.prim == Prim::k_load || instr.prim == Prim::k_load_at) && kernel.buffers[instr.imm].output)
         return fail("load of an output", id);
       if (!stage.element && depths[static_cast<size_t>(id)] == Depth::kElement)
         return fail("element value in a row stage", id);

@@ -30,7 +30,7 @@ enum class Prim : uint8_t {
 #undef TB_PRIM
   kCount
 };
-enum class PrimClass : uint8_t { kLeaf, kCore, kMath, kHost };
+enum class PrimClass : uint8_t { kLeaf, kCore, kMath, kHost, kPlace };
 const char* PrimName(Prim prim);
 int PrimArity(Prim prim);
 PrimClass ClassOf(Prim prim);
@@ -57,6 +57,7 @@ struct Buffer {
   bool output = false;
   uint32_t varies = 0;  // bit d: the address changes with domain dimension d (outer dims first, then inner)
   Walk walk = Walk::kZero;  // along the lane dimension
+  bool half = false;        // float32 that a GPU stores as float16
 };
 
 enum class FoldKind : uint8_t {
@@ -95,6 +96,7 @@ struct LoopKernel {
   std::vector<Instr> instrs;
   std::vector<Fold> folds;
   std::vector<Stage> stages;
+  int parameters = 0;
   std::vector<LaneType> scratch;  // scratch rows, each as long as the inner loops; never with lane_outer
 
   int dims() const { return outer + inner; }
@@ -125,7 +127,7 @@ std::string VerifyLoops(const LoopKernel& kernel);
 //   [0, B)                 addresses of the buffers' first elements
 //   [B, B+D)               sizes of the dimensions
 //   [B+D, B+D+B*D)         strides in bytes, buffer by buffer
-//   then                   addresses of the scratch rows
+//   then                   addresses of the scratch rows, then the parameters
 using Cell = int64_t;
 inline int SizeCell(const LoopKernel& k, int dim) { return static_cast<int>(k.buffers.size()) + dim; }
 inline int StrideCell(const LoopKernel& k, int buffer, int dim) {
@@ -134,6 +136,9 @@ inline int StrideCell(const LoopKernel& k, int buffer, int dim) {
 inline int ScratchCell(const LoopKernel& k, int scratch) {
   return static_cast<int>(k.buffers.size()) * (1 + k.dims()) + k.dims() + scratch;
 }
-inline int CellCount(const LoopKernel& k) { return ScratchCell(k, static_cast<int>(k.scratch.size())); }
+inline int ParameterCell(const LoopKernel& k, int parameter) {
+  return ScratchCell(k, static_cast<int>(k.scratch.size())) + parameter;
+}
+inline int CellCount(const LoopKernel& k) { return ParameterCell(k, k.parameters); }
 
 }  // namespace thirdbook

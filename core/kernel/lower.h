@@ -21,11 +21,19 @@ struct BufferBinding {
   Sizes domain_strides;  // in bytes, by dimension of the unit's domain
 };
 
+// Elements of an operand that are used as indices: those of `value` lie in [low, high).
+struct IndexBounds {
+  ValueRef value;
+  int64_t low, high;
+};
+
 struct LoweredUnit {
   LoopKernel kernel;
   std::vector<BufferBinding> buffers;  // as kernel.buffers
   Sizes sizes;                         // of the loop dimensions
-  int row_loop = -1;                   // which loop is LowerOptions::row_dim; -1: none (size 1)
+  std::vector<int64_t> parameters;     // as k_parameter counts them
+  std::vector<IndexBounds> indices;
+  int row_loop = -1;  // which loop is LowerOptions::row_dim; -1: none (size 1)
   // Scratch rows are as long as the product of the inner sizes.
   int64_t RowLength() const;
 };

@@ -45,6 +45,12 @@ struct Pointer {
   int64_t offset;  // bytes from the slot's first element
 };
 
+// Elements of a slot that a step uses as indices, and where they must lie: [low, high).
+struct IndexSlot {
+  int slot;
+  int64_t low, high;
+};
+
 struct Step {
   enum class Kind : uint8_t { kKernel, kProduct, kLibrary, kCopy } kind = Kind::kKernel;
   // kKernel, and the epilogue of kProduct
@@ -53,6 +59,7 @@ struct Step {
   std::vector<Pointer> pointers;
   std::vector<int64_t> scratch_offsets;  // in the arena
   std::vector<NodeId> nodes;             // what it computes
+  std::vector<IndexSlot> indices;
   std::string name;
   // kProduct; `kernel` is its epilogue, if any
   ProductShape product;
@@ -84,6 +91,9 @@ struct PlanOptions {
   bool device = false;
   // Units whose loops it refuses run as library steps; null: it refuses none.
   bool (*emits)(const LoopKernel&) = nullptr;
+  // What else may become a kernel (lower_indexed.h), and how many buffers it may bind.
+  Result<LoweredUnit> (*lower)(const Graph&, const ValueMetas&, NodeId, int max_buffers) = nullptr;
+  int max_buffers = 0;
   FuseOptions fuse;
 };
 

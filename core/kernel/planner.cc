@@ -97,7 +97,12 @@ class Planner {
       for (const Member& m : unit.members) AddLibrary(m.node);  // too long for one kernel, or in float64
       return Status::Ok();
     }
-    AddLibrary(unit.members[0].node);
+    const NodeId id = unit.members[0].node;
+    if (options_.lower) {
+      Result<LoweredUnit> lowered = options_.lower(g_, m_, id, options_.max_buffers);
+      if (lowered.ok() && options_.emits(lowered->kernel)) return AddKernel(unit, *lowered);
+    }
+    AddLibrary(id);
     return Status::Ok();
   }
 
@@ -142,6 +147,10 @@ class Planner {
             binding.strides[d];
       }
     }
+    for (size_t i = 0; i < lowered.parameters.size(); ++i)
+      step->cells[static_cast<size_t>(ParameterCell(k, static_cast<int>(i)))] = lowered.parameters[i];
+    for (const IndexBounds& b : lowered.indices)
+      step->indices.push_back({SlotOf(Base(b.value)), b.low, b.high});
     for (LaneType type : options_.device ? std::vector<LaneType>{} : k.scratch) {
       scratch_users_.push_back({Now(), static_cast<int>(step->scratch_offsets.size()),
                                 AddTemporary(lowered.RowLength() * (IsWide(type) ? 8 : 4))});

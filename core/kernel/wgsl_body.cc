@@ -195,8 +195,19 @@ std::string WgslBody::Expression(const Instr& instr) {
           "g" + std::to_string(bindings_[instr.imm]) + "[" + offsets_[instr.imm] + "]";
       if (dtype == DType::kFloat64) return Cast("tb_f64_f32(" + element + ")", LaneType::kF32, t);
       if (dtype == DType::kBool) return Cast("(" + element + " != 0u)", LaneType::kBool, t);
+      if (k_.buffers[instr.imm].half) return Cast("f32(" + element + ")", LaneType::kF32, t);
       return Cast(element, LaneTypeOf(dtype), t);
     }
+    case Prim::k_load_at: {
+      const std::string element = "g" + std::to_string(bindings_[instr.imm]) + "[u32(" + a + ")]";
+      const Buffer& buffer = k_.buffers[instr.imm];
+      if (buffer.dtype == DType::kBool) return "(" + element + " != 0u)";
+      return buffer.half ? "f32(" + element + ")" : element;
+    }
+    case Prim::k_index: return "i32(i" + std::to_string(instr.imm) + ")";
+    case Prim::k_parameter:
+      return "bitcast<" + TypeName(t) + ">(" +
+             Cell({WgslCell::Kind::kParameter, -1, static_cast<int>(instr.imm)}) + ")";
     case Prim::k_count: return Count(t);
     case Prim::k_fold: return "f" + std::to_string(instr.imm);
     case Prim::k_cast: return Cast(a, operand, t);
@@ -247,8 +258,8 @@ void WgslBody::Define(int id) {
 
 void WgslBody::StoreValue(const Store& store) {
   const auto b = static_cast<size_t>(store.buffer);
-  const std::string value =
-      k_.buffers[b].dtype == DType::kBool ? "u32(" + Name(store.value) + ")" : Name(store.value);
+  const char* type = k_.buffers[b].dtype == DType::kBool ? "u32" : k_.buffers[b].half ? "f16" : "";
+  const std::string value = *type ? std::string(type) + "(" + Name(store.value) + ")" : Name(store.value);
   Line("g" + std::to_string(bindings_[b]) + "[" + offsets_[b] + "] = " + value + ";");
 }
 
@@ -259,14 +270,16 @@ WgslShader WgslBody::Finish(const std::string& head) const {
   for (size_t b = 0; b < bindings_.size(); ++b) {
     if (IsBound(static_cast<int>(b))) bound[bindings_[b]] = k_.buffers[b];
   }
-  for (const auto& [binding, dtype] : more_) bound[binding].dtype = dtype;
+  for (const auto& [binding, buffer] : more_) bound[binding] = buffer;
+  bool half = false;
   for (const auto& [binding, buffer] : bound) {
     declarations += "@group(0) @binding(" + std::to_string(binding) + ") var<storage, " +
                     (buffer.output ? "read_write" : "read") + "> g" + std::to_string(binding) + ": array<" +
-                    StorageType(buffer.dtype) + ">;\n";
+                    (buffer.half ? "f16" : StorageType(buffer.dtype)) + ">;\n";
+    half |= buffer.half;
   }
   const std::string body = head + text_;
-  return {declarations + WgslFunctions(body) + body, cells_};
+  return {(half ? "enable f16;\n" : "") + extensions_ + declarations + WgslFunctions(body) + body, cells_};
 }
 
 }  // namespace thirdbook

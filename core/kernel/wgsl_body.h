@@ -6,7 +6,7 @@
 // and its number.
 //
 //   dtype on the device   float32 f32 · int32, uint8 i32 · bool u32 · int64, float64 vec2<u32>
-//   (an element takes 4 bytes, or 8; a float64 is read, as float32 or bool, never computed with)
+//   (an element takes 4 bytes, or 8, or as a half 2: f16, computed with as f32; a float64 is read, as float32 or bool, never computed with)
 #pragma once
 
 #include <map>
@@ -20,14 +20,15 @@ namespace thirdbook {
 // A cell of 4 bytes of the uniform `p`. Sizes and offsets count elements.
 struct WgslCell {
   enum class Kind : uint8_t {
-    kZero,    // always the first
-    kTotal,   // product of all sizes
-    kRows,    // of the outer ones
-    kCount,   // of the inner ones
-    kSize,    // of dimension `dim`
-    kBase,    // first element of buffer `buffer`
-    kStride,  // of `buffer` along `dim`
-    kShape,   // of a product: number `dim` of wgsl_product.h's list
+    kZero,       // always the first
+    kTotal,      // product of all sizes
+    kRows,       // of the outer ones
+    kCount,      // of the inner ones
+    kSize,       // of dimension `dim`
+    kBase,       // first element of buffer `buffer`
+    kStride,     // of `buffer` along `dim`
+    kShape,      // of a product: number `dim` of wgsl_product.h's list
+    kParameter,  // of the kernel: number `dim`
   };
   Kind kind = Kind::kZero;
   int buffer = -1, dim = -1;
@@ -54,7 +55,12 @@ class WgslBody {
 
   std::string Cell(WgslCell cell);  // "p.c[1].y"
   // One more buffer "g" and its number, only read, beside those of the kernel.
-  void Bind(int binding, DType dtype) { more_[binding] = dtype; }
+  void Bind(int binding, DType dtype, bool half = false) {
+    more_[binding].dtype = dtype;
+    more_[binding].half = half;
+  }
+  // "enable subgroups;"
+  void Enable(const std::string& extension) { extensions_ += "enable " + extension + ";\n"; }
   // Loads of this buffer are that expression instead.
   void Replace(int buffer, std::string expression) { replaced_[buffer] = std::move(expression); }
   bool IsBound(int buffer) const {
@@ -90,7 +96,8 @@ class WgslBody {
   std::vector<int> bindings_;
   std::vector<std::string> offsets_;
   std::map<int, std::string> replaced_;
-  std::map<int, DType> more_;
+  std::map<int, Buffer> more_;
+  std::string extensions_;
   std::vector<WgslCell> cells_{{WgslCell::Kind::kZero}};
   std::string text_;
   std::string indent_;

@@ -15,9 +15,10 @@ constexpr int kRound = 8;
 
 class Emitter {
  public:
-  Emitter(const LoopKernel& kernel, const std::vector<int>& bindings, WgslForm form)
+  Emitter(const LoopKernel& kernel, const std::vector<int>& bindings, WgslForm form, bool subgroups)
       : k_(kernel),
         form_(form),
+        subgroups_(subgroups && form == WgslForm::kRowGroups),
         body_(kernel, bindings),
         depths_(Depths(kernel)),
         stored_at_(kernel.scratch.size(), -1) {
@@ -29,9 +30,13 @@ class Emitter {
 
   WgslShader Emit() {
     body_.Line("@compute @workgroup_size(" + std::to_string(kWgslGroup) + ")");
+    if (subgroups_) body_.Enable("subgroups");
     body_.Open(
-        "fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,\n"
-        "    @builtin(local_invocation_index) lane: u32) {");
+        std::string("fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: "
+                    "vec3<u32>,\n    @builtin(local_invocation_index) lane: u32") +
+        (subgroups_ ? ", @builtin(subgroup_size) width: u32,\n"
+                      "    @builtin(subgroup_invocation_id) within: u32) {"
+                    : ") {"));
     if (form_ == WgslForm::kElements)
       Elements();
     else
@@ -53,8 +58,19 @@ class Emitter {
     body_.Line("let each = (" + total + " - 1u) / (groups.x * groups.y * " + group + ") + 1u;");
     body_.Line("let first = (group.y * groups.x + group.x) * each * " + group + " + lane;");
     body_.Line("let end = min(first + each * " + group + ", " + total + ");");
+    // What is the same for all elements is loaded once.
+    for (const Stage& stage : k_.stages) {
+      for (int id : stage.body) {
+        if (depths_[static_cast<size_t>(id)] != Depth::kKernel) continue;
+        if (I(id).prim == Prim::k_load) {
+          const auto buffer = static_cast<int>(I(id).imm);
+          body_.SetOffset(buffer, body_.Cell({Kind::kBase, buffer}));
+        }
+        body_.Define(id);
+      }
+    }
     body_.Open("for (var e = first; e < end; e += " + group + ") {");
-    EmitElement(k_, "e", &body_);
+    EmitElement(k_, "e", &body_, Depth::kRow);
     body_.Close();
   }
 
@@ -224,6 +240,10 @@ class Emitter {
       return;
     }
     const std::string w = Shared(fold.type);
+    if (subgroups_) {
+      FinishThroughSubgroups(fold, n, own, w);
+      return;
+    }
     body_.Line(w + "[lane] = " + own + ";");
     body_.Line("workgroupBarrier();");
     body_.Open("for (var s = " + std::to_string(kWgslGroup / 2) + "u; s > 0u; s >>= 1u) {");
@@ -231,6 +251,32 @@ class Emitter {
     body_.Line("workgroupBarrier();");
     body_.Close();
     body_.Line("let f" + n + " = " + w + "[0];");
+    body_.Line("workgroupBarrier();");
+  }
+  // Twice the same: first what the invocations of a subgroup have, then, in each subgroup, what the subgroups
+  // have. Which invocations make a subgroup is not asked: all but one of each leave a neutral element.
+  void FinishThroughSubgroups(const Fold& fold, const std::string& n, const std::string& own,
+                              const std::string& w) {
+    const std::string q = "q" + n;
+    const bool is_bool = fold.type == LaneType::kBool;
+    const auto meet = [&] {
+      const std::string other =
+          is_bool ? "(subgroupShuffleXor(u32(" + q + "), s) != 0u)" : "subgroupShuffleXor(" + q + ", s)";
+      body_.Open("for (var s = 1u; s < width; s <<= 1u) {");
+      body_.Line("let other = " + other + ";");
+      body_.Line(q + " = " + Combine(fold, q, "other") + ";");
+      body_.Close();
+    };
+    body_.Line("var " + q + " = " + own + ";");
+    meet();
+    body_.Line("if (within != 0u) { " + q + " = " + Start(fold) + "; }");
+    body_.Line(w + "[lane] = " + q + ";");
+    body_.Line("workgroupBarrier();");
+    body_.Line(q + " = " + Start(fold) + ";");
+    body_.Line("for (var s = within; s < " + std::to_string(kWgslGroup) + "u; s += width) { " + q + " = " +
+               Combine(fold, q, w + "[s]") + "; }");
+    meet();
+    body_.Line("let f" + n + " = " + q + ";");
     body_.Line("workgroupBarrier();");
   }
   std::string Shared(LaneType type) {
@@ -244,6 +290,7 @@ class Emitter {
 
   const LoopKernel& k_;
   const WgslForm form_;
+  const bool subgroups_;
   WgslBody body_;
   const std::vector<Depth> depths_;
   std::vector<int> stored_at_;  // by scratch row: the value that is kept in it
@@ -255,18 +302,23 @@ class Emitter {
 
 }  // namespace
 
-void EmitElement(const LoopKernel& kernel, const std::string& number, WgslBody* body) {
+void EmitElement(const LoopKernel& kernel, const std::string& number, WgslBody* body, Depth from) {
+  const std::vector<Depth> depths = Depths(kernel);
   body->Indices(0, kernel.dims(), number);
   for (size_t b = 0; b < kernel.buffers.size(); ++b) {
     const auto buffer = static_cast<int>(b);
-    if (!body->IsBound(buffer)) continue;
+    if (!body->IsBound(buffer) ||
+        (from > Depth::kKernel && kernel.buffers[b].varies == 0 && !kernel.buffers[b].output))
+      continue;
     const std::string name = "o" + std::to_string(b);
     body->Line("let " + name + " = " +
                body->Offset(buffer, body->Cell({Kind::kBase, buffer}), 0, kernel.dims()) + ";");
     body->SetOffset(buffer, name);
   }
   for (const Stage& stage : kernel.stages) {
-    for (int id : stage.body) body->Define(id);
+    for (int id : stage.body) {
+      if (depths[static_cast<size_t>(id)] >= from) body->Define(id);
+    }
     if (stage.stores.empty()) continue;
     if (!stage.element) {
       std::string inside;
@@ -279,9 +331,10 @@ void EmitElement(const LoopKernel& kernel, const std::string& number, WgslBody* 
   }
 }
 
-WgslShader EmitWgsl(const LoopKernel& kernel, const std::vector<int>& bindings, WgslForm form) {
+WgslShader EmitWgsl(const LoopKernel& kernel, const std::vector<int>& bindings, WgslForm form,
+                    bool subgroups) {
   TB_CHECK((form == WgslForm::kElements) == kernel.folds.empty());
-  return Emitter(kernel, bindings, form).Emit();
+  return Emitter(kernel, bindings, form, subgroups).Emit();
 }
 
 }  // namespace thirdbook

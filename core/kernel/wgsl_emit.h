@@ -8,8 +8,9 @@
 //   asks
 //                for; they lie in two dimensions
 //   row groups   folds: a workgroup takes a row, its invocations every 64th element; partial results meet in
-//   a tree in workgroup memory row threads  folds of few elements, or along dimensions that are not the
-//   contiguous ones: an invocation takes a row
+//                a tree: through subgroups where there are any, else in workgroup memory
+//   row threads  folds of few elements, or along dimensions that are not the contiguous ones: an invocation
+//                takes a row
 //
 // What the wasm form keeps in a scratch row is computed again: arithmetic is cheaper there than memory.
 #pragma once
@@ -22,11 +23,14 @@ inline constexpr int kWgslGroup = 64;  // invocations of a workgroup
 
 enum class WgslForm : uint8_t { kElements, kRowGroups, kRowThreads };
 
-// `form`: kElements exactly when the kernel has no folds.
-WgslShader EmitWgsl(const LoopKernel& kernel, const std::vector<int>& bindings, WgslForm form);
+// `form`: kElements exactly when the kernel has no folds. `subgroups`: the adapter has them, of 64
+// invocations at most.
+WgslShader EmitWgsl(const LoopKernel& kernel, const std::vector<int>& bindings, WgslForm form,
+                    bool subgroups = false);
 
 // The statements that compute the element whose running number is in the variable `number`, of a kernel
-// without folds.
-void EmitElement(const LoopKernel& kernel, const std::string& number, WgslBody* body);
+// without folds; what is less deep than `from` has been defined.
+void EmitElement(const LoopKernel& kernel, const std::string& number, WgslBody* body,
+                 Depth from = Depth::kKernel);
 
 }  // namespace thirdbook

@@ -168,17 +168,19 @@ constexpr Function kFunctions[] = {
     {"tb_cos", "fn tb_cos(x: f32) -> f32 { return tb_sin_turned(x, 1); }\n"},
     {"tb_tan", "fn tb_tan(x: f32) -> f32 { return tb_sin(x) / tb_cos(x); }\n"},
     // As tb_expm1 of 2 |x|, whose half is kept.
+    // A quotient of polynomials in the square: relative 4e-7, and half the work of an exponential.
     {"tb_tanh", R"(fn tb_tanh(x: f32) -> f32 {
-  let a = 2.0 * min(abs(x), 9.1);
-  let n = round(a * 1.44269504);
-  let r = tb_mad(n, -1.42860682e-6, tb_mad(n, -0.693145751953125, a));
-  var q = tb_mad(0.00138824852, r, 0.0083667133);
-  q = tb_mad(q, r, 0.0416672044);
-  q = tb_mad(q, r, 0.16666542);
-  q = tb_mad(q, r, 0.49999997);
-  let scale = bitcast<f32>((u32(n) + 126u) << 23u);
-  let half = tb_mad(scale, tb_mad(r * r, q, r), scale - 0.5);
-  return select(tb_signed(half / (half + 1.0), x), x, tb_nan(x));
+  let c = clamp(x, -9.0, 9.0);
+  let y = c * c;
+  var p = tb_mad(1.33548346e-8, y, 2.06092245e-5);
+  p = tb_mad(p, y, 0.00349559751);
+  p = tb_mad(p, y, 0.133810341);
+  p = tb_mad(p, y, 1.0);
+  var q = tb_mad(7.77663444e-7, y, 0.000328564958);
+  q = tb_mad(q, y, 0.0258770194);
+  q = tb_mad(q, y, 0.467143506);
+  q = tb_mad(q, y, 1.0);
+  return select(clamp(c * p / q, -1.0, 1.0), x, tb_nan(x));
 }
 )"},
     {"tb_sigmoid", R"(fn tb_sigmoid(x: f32) -> f32 {

@@ -48,6 +48,17 @@ void Replace(std::string* text, const std::string& word, const std::string& with
   }
 }
 
+// What is loaded from `array` becomes float32.
+void Widen(std::string* text, const std::string& array) {
+  const std::string load = array + "[";
+  for (size_t at = text->find(load); at != std::string::npos; at = text->find(load, at + 5)) {
+    size_t end = at + load.size();
+    for (int open = 1; open > 0; ++end) open += (*text)[end] == '[' ? 1 : (*text)[end] == ']' ? -1 : 0;
+    text->insert(end, ")");
+    text->insert(at, "f32(");
+  }
+}
+
 // The sums of a square of `edge` elements are stored.
 std::string Stores(int edge) {
   const std::string e = std::to_string(edge) + "u";
@@ -208,8 +219,8 @@ LoopKernel PlainEpilogue() {
 WgslShader EmitWgslProduct(const WgslProductForm& form, const LoopKernel& epilogue,
                            const std::vector<int>& bindings) {
   WgslBody body(epilogue, bindings);
-  body.Bind(form.a, DType::kFloat32);
-  body.Bind(form.b, DType::kFloat32);
+  body.Bind(form.a, DType::kFloat32, form.a_half);
+  body.Bind(form.b, DType::kFloat32, form.b_half);
   if (form.batched) body.Bind(form.offsets, DType::kInt32);
   body.Replace(form.product, "product");
   body.Open("fn finish(e: u32, product: f32) {");
@@ -224,6 +235,8 @@ WgslShader EmitWgslProduct(const WgslProductForm& form, const LoopKernel& epilog
            "}\n}\n";
   Replace(&text, "A_OFFSET", form.batched ? "+ u32(" + offsets + "[batch * 2u])" : "");
   Replace(&text, "B_OFFSET", form.batched ? "+ u32(" + offsets + "[batch * 2u + 1u])" : "");
+  if (form.a_half) Widen(&text, "A");
+  if (form.b_half) Widen(&text, "B");
   Replace(&text, "A", "g" + std::to_string(form.a));
   Replace(&text, "B", "g" + std::to_string(form.b));
   const size_t names = form.convolution ? std::size(kNames) : kMatrixNames;

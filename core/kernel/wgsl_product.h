@@ -17,10 +17,11 @@ namespace thirdbook {
 
 struct WgslProductForm {
   bool convolution = false;
-  bool direct = false;            // no workgroup memory: for adapters in software
-  bool batched = false;           // more than one matrix: `offsets` holds a pair (a, b) for each
-  int a = 1, b = 2, offsets = 3;  // bindings
-  int product = -1;               // the epilogue's buffer that is the product
+  bool direct = false;                  // no workgroup memory: for adapters in software
+  bool a_half = false, b_half = false;  // their elements are float16
+  bool batched = false;                 // more than one matrix: `offsets` holds a pair (a, b) for each
+  int a = 1, b = 2, offsets = 3;        // bindings
+  int product = -1;                     // the epilogue's buffer that is the product
 };
 
 WgslShader EmitWgslProduct(const WgslProductForm& form, const LoopKernel& epilogue,

@@ -90,7 +90,8 @@ if (webgpu) {
   const names = options.peers ? ["own", "jax", "tfjs"] : ["own"];
   const run = await withChromium({ ...options, gpu: true }, (runGroup) => allGroups(runGroup, names));
   if (run) {
-    const text = gpuReport(run, new Date().toISOString().slice(0, 10));
+    const inMemory = browser ? runs.find(({ host }) => host === run.host) : undefined;
+    const text = gpuReport(run, new Date().toISOString().slice(0, 10), inMemory);
     console.log(text);
     if (!options.cases && !options.quick && options.peers)
       writeFileSync(join(kRepo, "docs", "bench-webgpu.md"), text);

@@ -111,8 +111,8 @@ class ExportedGraph {
   std::string Text() const { return Print(graph_); }
 
   // The plan for inputs of these layouts on an adapter with these limits: {storageBuffers, bufferBytes,
-  // groups, software}. A layout is {shape}, or {shape, strides, offset, elements} for a view of a storage;
-  // null: a number.
+  // groups, software, subgroups, halves}. A layout is {shape}, or {shape, strides, offset, elements} for a
+  // view of a storage; with `own` when it is the same at every run; null: a number.
   std::unique_ptr<DeviceSteps> Plan(val layouts, val limits) {
     if (!optimised_) {
       Graph graph = graph_;
@@ -121,11 +121,13 @@ class ExportedGraph {
     }
     std::vector<TensorMeta> metas;
     std::vector<int64_t> elements;
+    DeviceLimits most;
     for (int i = 0; i < InputCount(); i++) {
       const TensorMeta& traced = InputNode(i).metas[0];
       const val layout = layouts[i];
       metas.push_back(ContiguousMeta(traced.dtype, traced.weak ? Sizes{} : SizesOf(layout["shape"])));
       elements.push_back(metas.back().numel());
+      if (!traced.weak && layout["own"].isTrue()) most.own_inputs.insert(i);
       if (traced.weak || layout["strides"].isUndefined()) continue;
       metas.back().strides = SizesOf(layout["strides"]);
       metas.back().offset = static_cast<int64_t>(layout["offset"].as<double>());
@@ -133,10 +135,11 @@ class ExportedGraph {
     }
     std::vector<const TensorMeta*> pointers;
     for (const TensorMeta& meta : metas) pointers.push_back(&meta);
-    DeviceLimits most;
     most.storage_buffers = limits["storageBuffers"].as<int>();
     most.buffer_bytes = static_cast<int64_t>(limits["bufferBytes"].as<double>());
     most.software = limits["software"].as<bool>();
+    most.subgroups = limits["subgroups"].as<bool>();
+    most.halves = limits["halves"].as<bool>();
     most.groups = static_cast<int64_t>(limits["groups"].as<double>());
     Result<std::unique_ptr<DevicePlan>> plan = DevicePlan::Make(*optimised_, pointers, elements, most);
     if (!plan.ok()) Throw(plan.status().message());

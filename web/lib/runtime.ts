@@ -39,6 +39,11 @@ export type Device = "wasm" | "webgpu";
 export interface LoadOptions {
   /** "wasm" (the default), or "webgpu": on the GPU, and on wasm whenever that fails. */
   device?: Device;
+  /**
+   * "float16": on a GPU that can, the file's weights and what lies between two steps take half the memory, each rounded to float16
+   * (relative 2^-11; beyond 65504 infinite). All is computed in float32; inputs and outputs stay as they are. Default "float32".
+   */
+  gpuStorage?: "float32" | "float16";
   /** A host's WebGPU where it is not navigator.gpu, such as that of the npm package webgpu in Node. */
   gpu?: GpuEntry;
   /** Where thirdbook_runtime.wasm is, for pages whose bundler puts it elsewhere than beside its module. */
@@ -89,7 +94,11 @@ export class LoadedGraph {
     if (this.#options.device !== "webgpu") return { outputs: graph.run(inputs), effects, device: "wasm" };
     try {
       this.#gpu ??= import("./webgpu/exported.js").then(
-        ({ GpuGraph }) => new GpuGraph(graph, this.#options.gpu),
+        ({ GpuGraph }) =>
+          new GpuGraph(graph, this.#options.gpu, {
+            halves: this.#options.gpuStorage === "float16",
+            own: this.#state.map((value) => value !== undefined),
+          }),
       );
       const { outputs, gpu } = await (await this.#gpu).run(inputs);
       return { outputs, effects, device: "webgpu", gpu };

@@ -1,6 +1,7 @@
 // The types of build/embind/thirdbook_runtime.mjs, which web/build.mjs copies beside the compiled modules.
 
 import type { TensorValue } from "./tensor_value.js";
+import type { PlanLimits } from "./webgpu/device.js";
 
 /** What the graph's file says of an input: a tensor, or a number of that kind. */
 export interface GraphInput {
@@ -24,6 +25,8 @@ export interface InputLayout {
   strides?: number[];
   offset?: number;
   elements?: number;
+  /** It is the same at every run. */
+  own?: boolean;
 }
 
 export interface ExportedGraph {
@@ -33,7 +36,7 @@ export interface ExportedGraph {
   /** Throws where the limits, or the graph, do not allow one. */
   plan(
     layouts: (InputLayout | null)[],
-    limits: { storageBuffers: number; bufferBytes: number; groups: number; software: boolean },
+    limits: PlanLimits & { halves: boolean },
   ): DeviceSteps;
   run(inputs: (TensorValue | number)[]): TensorValue[];
   delete(): void;

@@ -108,11 +108,38 @@ class Builder {
     return dims;
   }
 
+  // Elements from other places.
+  void Rearrange(ValueRef x, const TensorMeta& meta) {
+    const int64_t rank = meta.rank();
+    if (rank == 0) return;
+    const auto dim = static_cast<int64_t>(random_.Below(static_cast<int>(rank)));
+    const auto number = [this](int below) { return Attr(static_cast<int64_t>(random_.Below(below))); };
+    switch (random_.Below(9)) {
+      case 0: Add(Op::k_cat, {x, Pick(), x}, {Attr(dim)}); break;
+      case 1: Add(Op::k_stack, {x, x}, {Attr(dim - rank)}); break;
+      case 2: Add(Op::k_flip, {x}, {Attr(RandomDims(meta))}); break;
+      case 3: Add(Op::k_roll, {x}, {Attr(Sizes{random_.Below(9) - 4}), Attr(Sizes{dim})}); break;
+      case 4: Add(random_.Below(2) ? Op::k_tril : Op::k_triu, {x}, {number(3)}); break;
+      case 5:
+        Add(Op::k_constant_pad_nd, {x}, {Attr(Sizes{random_.Below(4) - 1, random_.Below(3)}), number(5)});
+        break;
+      case 6: Add(random_.Below(2) ? Op::k_max_dim : Op::k_min_dim, {x}, {Attr(dim), Attr(false)}); break;
+      case 7: Add(random_.Below(2) ? Op::k_argmax : Op::k_argmin, {x}, {Attr(dim), Attr(true)}); break;
+      default: {
+        Sizes times(static_cast<size_t>(rank), 1);
+        times[static_cast<size_t>(dim)] = 2;
+        Add(Op::k_repeat, {x}, {Attr(times)});
+      }
+    }
+  }
+
   void Grow() {
     const ValueRef x = Pick();
     const TensorMeta meta = out_.graph.meta(x);
     const int64_t rank = meta.rank();
-    switch (random_.Below(16)) {
+    switch (random_.Below(18)) {
+      case 16:
+      case 17: Rearrange(x, meta); break;
       case 0:
       case 1:
       case 2:

@@ -63,6 +63,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let each = (p.c[0].y - 1u) / (groups.x * groups.y * 64u) + 1u;
   let first = (group.y * groups.x + group.x) * each * 64u + lane;
   let end = min(first + each * 64u, p.c[0].y);
+  let v3 = 0f;
   for (var e = first; e < end; e += 64u) {
     let i1 = e % p.c[0].z;
     let n1 = e / p.c[0].z;
@@ -73,7 +74,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let v0 = g1[o0];
     let v1 = g2[o1];
     let v2 = v0 * v1;
-    let v3 = 0f;
     let v4 = select(v2, v3, v2 < v3);
     g3[o2] = v4;
   }
@@ -99,6 +99,97 @@ TEST(Wgsl, ASoftmaxIsOneShaderThatComputesExpAgainRatherThanKeepIt) {
   size_t calls = 0;
   for (size_t at = threads.find(call); at != std::string::npos; at = threads.find(call, at + 1)) ++calls;
   EXPECT_EQ(calls, 2u * (8u + 1u));  // the sum and the result, each in rounds of eight and a rest
+}
+
+TEST(Wgsl, WhereThereAreSubgroupsRowsMeetThroughThem) {
+  Built b;
+  b.graph.AddOutput(b.Do(Op::k_amax, {b.Input(DType::kFloat32, {8, 100})}, {Sizes{1}, false}));
+  const LoweredUnit unit = OnlyUnit(b.graph);
+  const std::string code = EmitWgsl(unit.kernel, {1, 2}, WgslForm::kRowGroups, true).code;
+  EXPECT_EQ(code.rfind("enable subgroups;\n", 0), 0u);
+  for (const char* text :
+       {"@builtin(subgroup_size) width: u32", "let other = subgroupShuffleXor(q0, s);",
+        "q0 = tb_max(q0, other);", "if (within != 0u) { q0 = tb_float(0xff800000u); }",
+        "for (var s = within; s < 64u; s += width) { q0 = tb_max(q0, w_f32[s]); }", "let f0 = q0;"}) {
+    EXPECT_NE(code.find(text), std::string::npos) << text << "\n" << code;
+  }
+  const std::string rows = EmitWgsl(unit.kernel, {1, 2}, WgslForm::kRowThreads, true).code;
+  EXPECT_EQ(rows.find("subgroup"), std::string::npos);
+  // A bool is shuffled as a number.
+  Built any;
+  any.graph.AddOutput(any.Do(Op::k_any, {any.Input(DType::kBool, {8, 100})}, {Sizes{1}, false}));
+  EXPECT_NE(EmitWgsl(OnlyUnit(any.graph).kernel, {1, 2}, WgslForm::kRowGroups, true)
+                .code.find("(subgroupShuffleXor(u32(q0), s) != 0u)"),
+            std::string::npos);
+}
+
+TEST(Wgsl, HalvesAreWhatStaysInsideAndOwnInputs) {
+  Built b;
+  const ValueRef x = b.Input(DType::kFloat32, {40, 20}), w = b.Input(DType::kFloat32, {33, 20}),
+                 v = b.Input(DType::kFloat32, {7, 33});
+  const ValueRef hidden = b.Do(Op::k_relu, {b.Do(Op::k_linear, {x, w, {}})});
+  b.graph.AddOutput(b.Do(Op::k_linear, {hidden, v, {}}));
+  DeviceLimits limits;
+  EXPECT_EQ(b.Plan(limits).value()->json().find("half"), std::string::npos);
+  limits.halves = true;
+  limits.own_inputs = {1};
+  const std::string json = b.Plan(limits).value()->json();
+  const auto count = [&](const std::string& text) {
+    size_t n = 0;
+    for (size_t at = json.find(text); at != std::string::npos; at = json.find(text, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(count("\"half\":true"), 2u) << json;  // w, and what lies between the products
+  EXPECT_EQ(count("enable f16;"), 2u);
+  EXPECT_EQ(count("= f16(v"), 1u);
+  EXPECT_NE(json.find("return f32(g2["), std::string::npos) << json;
+  EXPECT_NE(json.find("a.x = f32(g1[at]);"), std::string::npos) << json;
+  // What the host reads or writes stays float32.
+  Built host;
+  const ValueRef sums = host.Do(Op::k_cumsum, {host.Do(Op::k_exp, {host.Input(DType::kFloat32, {4, 6})})},
+                                {int64_t{1}, None{}});
+  host.graph.AddOutput(host.Do(Op::k_neg, {sums}));
+  EXPECT_EQ(host.Plan(limits).value()->json().find("half"), std::string::npos);
+}
+
+TEST(Wgsl, WhatIsLookedUpHasBoundsThatTheHostChecks) {
+  Built b;
+  const ValueRef table = b.Input(DType::kFloat32, {10, 4}), ids = b.Input(DType::kInt64, {3, 2});
+  b.graph.AddOutput(b.Do(Op::k_embedding, {table, ids}, {int64_t{-1}}));
+  const std::string json = b.Plan().value()->json();
+  for (const char* text :
+       {"\"indices\":[{\"slot\":0,\"low\":0,\"high\":10}]", "bitcast<i32>(g1[o0].x)", "bitcast<i32>(p.c["}) {
+    EXPECT_NE(json.find(text), std::string::npos) << text << "\n" << json;
+  }
+  Built wrapped;
+  const ValueRef self = wrapped.Input(DType::kFloat32, {10, 4}), at = wrapped.Input(DType::kInt64, {3});
+  wrapped.graph.AddOutput(wrapped.Do(Op::k_index, {self, {}, at}));
+  EXPECT_NE(wrapped.Plan().value()->json().find("\"low\":-4,\"high\":4"), std::string::npos);
+}
+
+TEST(Wgsl, APoolIsAFoldOverItsWindowWhateverTheSizes) {
+  const auto plan = [](int64_t size, int64_t window) {
+    Built b;
+    b.graph.AddOutput(b.Do(Op::k_max_pool2d, {b.Input(DType::kFloat32, {2, size, size})},
+                           {Sizes{window}, Sizes{}, Sizes{1}, Sizes{1}, false}));
+    return std::move(b.Plan().value());
+  };
+  const auto shaders = [](const std::string& json) {
+    const size_t from = json.find("\"shaders\"");
+    return json.substr(from, json.find("\"steps\"") - from);
+  };
+  EXPECT_EQ(plan(12, 2)->dispatches(), 1);
+  EXPECT_EQ(shaders(plan(12, 2)->json()), shaders(plan(30, 3)->json()));
+  EXPECT_EQ(plan(12, 2)->json().find("\"host\""), std::string::npos);
+}
+
+TEST(Wgsl, OfMoreOperandsThanAnAdapterBindsTheHostTakesCare) {
+  Built b;
+  std::vector<ValueRef> parts;
+  for (int i = 0; i < 9; ++i) parts.push_back(b.Input(DType::kFloat32, {2}));
+  b.graph.AddOutput(b.Do(Op::k_cat, parts, {int64_t{0}}));
+  EXPECT_EQ(b.Plan({.storage_buffers = 10}).value()->dispatches(), 1);
+  EXPECT_EQ(b.Plan({.storage_buffers = 8}).value()->dispatches(), 0);
 }
 
 TEST(Wgsl, OnlyFunctionsThatAreCalledAreThere) {

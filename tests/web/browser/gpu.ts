@@ -26,24 +26,40 @@ export interface Tensor {
   data: (number | string)[];
 }
 export interface Outcome {
-  /** What each gives, or the error's text: wasm, and WebGPU with the shaders for software and for hardware. */
+  /**
+   * What each gives, or the error's text: wasm, and WebGPU with the shaders for software, for hardware with and without what adapters
+   * may have besides, and with float16 storage.
+   */
   wasm: Tensor[] | string;
   software: Tensor[] | string;
   hardware: Tensor[] | string;
-  /** Where the three ran, and why on wasm. */
+  plain: Tensor[] | string;
+  halves: Tensor[] | string;
+  /** Where they ran, and why on wasm. */
   devices: string[];
   faults: (string | null)[];
   dispatches: number;
   hostSteps: string[];
 }
 
-export type FaultKind = "none" | "lost" | "invalid" | "limits";
+export const kShaders = ["software", "hardware", "plain"] as const;
+export type Variant = "wasm" | "halves" | (typeof kShaders)[number];
+
+export type FaultKind = "none" | "lost" | "invalid" | "memory" | "bytes" | "bindings" | "groups";
 export interface FaultyRuns {
   runs: { outputs: Tensor[]; device: string; fault: string | null }[];
   /** Calls of WebGPU that were watched. */
   calls: number;
   /** Rejections that nobody handled. */
   errors: string[];
+}
+
+export interface CountedRun {
+  device: string;
+  pipelines: number;
+  buffers: number;
+  submits: number;
+  bytesWritten: number;
 }
 
 /** What can cross to the page. */
@@ -86,12 +102,20 @@ export class GpuPage {
     return this.page.evaluate(async () => Boolean(await navigator.gpu?.requestAdapter()));
   }
 
-  /** Runs each case on wasm and twice on WebGPU. */
-  run(cases: Case[]): Promise<Outcome[]> {
-    const plain = cases.map(crossing);
+  /** What the adapter has besides. */
+  features(): Promise<string[]> {
+    return this.page.evaluate(() => (globalThis as unknown as { features(): Promise<string[]> }).features());
+  }
+
+  /** Runs each case on wasm and with each kind of shaders on WebGPU. */
+  run(cases: Case[], variants: Variant[] = ["wasm", ...kShaders]): Promise<Outcome[]> {
     return this.page.evaluate(
-      (all) => (globalThis as unknown as { runCases(all: unknown): Promise<Outcome[]> }).runCases(all),
-      plain,
+      ([all, devices]) =>
+        (globalThis as unknown as { runCases(...args: unknown[]): Promise<Outcome[]> }).runCases(
+          all,
+          devices,
+        ),
+      [cases.map(crossing), variants] as const,
     );
   }
 
@@ -105,6 +129,15 @@ export class GpuPage {
           call,
         ),
       [crossing(one), kind, at] as const,
+    );
+  }
+
+  /** What each run asks of WebGPU, the file's inputs being each of `inputs` in turn. */
+  runCounted(file: Uint8Array, inputs: Record<string, Input>[]): Promise<CountedRun[]> {
+    return this.page.evaluate(
+      (plain) =>
+        (globalThis as unknown as { runCounted(plain: unknown): Promise<CountedRun[]> }).runCounted(plain),
+      { file: Buffer.from(file).toString("base64"), inputs },
     );
   }
 

@@ -17,24 +17,35 @@ function plain({ dtype, shape, data }) {
   return { dtype, shape, data: numbers };
 }
 
-/** navigator.gpu without what tells that its adapter is software: shaders are those that hardware gets. */
-const hardware = {
+/** navigator.gpu whose adapter does not tell that it is software: shaders are those that hardware gets, with `features` or all. */
+const hardware = (features) => ({
   requestAdapter: async () => {
     const adapter = await navigator.gpu.requestAdapter();
-    return { limits: adapter.limits, requestDevice: (descriptor) => adapter.requestDevice(descriptor) };
+    const { subgroupMinSize, subgroupMaxSize } = adapter.info;
+    return {
+      limits: adapter.limits,
+      features: features ?? adapter.features,
+      info: { subgroupMinSize, subgroupMaxSize },
+      requestDevice: (descriptor) => adapter.requestDevice(descriptor),
+    };
   },
-};
+});
 const kDevices = {
   wasm: {},
   software: { device: "webgpu" },
-  hardware: { device: "webgpu", gpu: hardware },
+  hardware: { device: "webgpu", gpu: hardware() },
+  plain: { device: "webgpu", gpu: hardware(new Set()) },
+  halves: { device: "webgpu", gpuStorage: "float16" },
 };
 
-async function runCase({ file, inputs }) {
+globalThis.features = async () => [...(await navigator.gpu.requestAdapter()).features];
+
+async function runCase({ file, inputs }, devices) {
   const bytes = Uint8Array.from(atob(file), (char) => char.charCodeAt(0));
   const values = Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, value(input)]));
-  const outcome = { devices: [], faults: [], dispatches: 0, hostSteps: [] };
-  for (const [name, options] of Object.entries(kDevices)) {
+  const outcome = { devices: [], faults: [], dispatches: 0, hostSteps: [], shaders: [] };
+  for (const name of devices) {
+    const options = kDevices[name];
     try {
       const graph = await load(bytes, options);
       const result = await graph.run(values);
@@ -51,9 +62,9 @@ async function runCase({ file, inputs }) {
   return outcome;
 }
 
-globalThis.runCases = async (cases) => {
+globalThis.runCases = async (cases, devices) => {
   const outcomes = [];
-  for (const one of cases) outcomes.push(await runCase(one));
+  for (const one of cases) outcomes.push(await runCase(one, devices));
   return outcomes;
 };
 
@@ -76,6 +87,10 @@ function faultyGpu(kind, at) {
     object[name] = (...args) => {
       const struck = calls++ === at;
       if (struck && kind === "lost") device.destroy();
+      if (struck && kind === "memory" && name === "createBuffer")
+        throw new RangeError("no memory for a buffer");
+      if (struck && kind === "memory" && name === "popErrorScope")
+        return original(...args).then(() => new GPUOutOfMemoryError("no memory left"));
       if (struck && kind === "invalid" && name === "createBuffer") args[0] = { ...args[0], usage: 0 };
       if (struck && kind === "invalid" && name === "createShaderModule") args[0] = { code: "fn main( {" };
       return original(...args);
@@ -85,22 +100,32 @@ function faultyGpu(kind, at) {
     const device = await adapter.requestDevice(descriptor);
     for (const name of kWatched) watch(device, name, device);
     for (const name of ["submit", "writeBuffer"]) watch(device.queue, name, device);
-    if (kind === "limits")
-      Object.defineProperty(device, "limits", {
-        value: { ...limitsOf(device), maxStorageBufferBindingSize: 64 },
-      });
+    if (kind in kSmallLimits)
+      Object.defineProperty(device, "limits", { value: { ...limitsOf(device), ...kSmallLimits[kind] } });
     return device;
   };
   const requestAdapter = async () => {
     if (kind === "none") return null;
     const adapter = await navigator.gpu.requestAdapter();
-    return { limits: adapter.limits, requestDevice: requestDevice(adapter) };
+    const { limits, features, info } = adapter;
+    return { limits, features, info, requestDevice: requestDevice(adapter) };
   };
   return { entry: { requestAdapter }, count: () => calls };
 }
 
+const kSmallLimits = {
+  bytes: { maxStorageBufferBindingSize: 64 },
+  bindings: { maxStorageBuffersPerShaderStage: 1 },
+  groups: { maxComputeWorkgroupsPerDimension: 1 },
+};
+
 function limitsOf({ limits }) {
-  const names = ["maxStorageBuffersPerShaderStage", "maxBufferSize", "maxComputeWorkgroupsPerDimension"];
+  const names = [
+    "maxStorageBufferBindingSize",
+    "maxStorageBuffersPerShaderStage",
+    "maxBufferSize",
+    "maxComputeWorkgroupsPerDimension",
+  ];
   return Object.fromEntries(names.map((name) => [name, limits[name]]));
 }
 
@@ -122,6 +147,46 @@ globalThis.runFaulty = async ({ file, inputs }, kind, at) => {
   await new Promise((resolve) => setTimeout(resolve, 0));
   removeEventListener("unhandledrejection", heard);
   return { runs, calls: count(), errors };
+};
+
+// ---- Counts
+
+/** Runs a file with each of `inputs`: what each run asked of WebGPU. */
+globalThis.runCounted = async ({ file, inputs }) => {
+  const counts = { pipelines: 0, buffers: 0, submits: 0, bytesWritten: 0 };
+  const watch = (object, name, add) => {
+    const original = object[name].bind(object);
+    object[name] = (...args) => {
+      add(args);
+      return original(...args);
+    };
+  };
+  const requestAdapter = async () => {
+    const adapter = await navigator.gpu.requestAdapter();
+    const { limits, features, info } = adapter;
+    const requestDevice = async (descriptor) => {
+      const device = await adapter.requestDevice(descriptor);
+      watch(device, "createComputePipelineAsync", () => counts.pipelines++);
+      watch(device, "createBuffer", () => counts.buffers++);
+      watch(device.queue, "submit", () => counts.submits++);
+      watch(device.queue, "writeBuffer", ([, , data]) => (counts.bytesWritten += data.byteLength));
+      return device;
+    };
+    return { limits, features, info, requestDevice };
+  };
+  const bytes = Uint8Array.from(atob(file), (char) => char.charCodeAt(0));
+  const graph = await load(bytes, { device: "webgpu", gpu: { requestAdapter } });
+  const runs = [];
+  for (const one of inputs) {
+    const before = { ...counts };
+    const { device } = await graph.run(
+      Object.fromEntries(Object.entries(one).map(([name, input]) => [name, value(input)])),
+    );
+    const added = Object.entries(counts).map(([name, count]) => [name, count - before[name]]);
+    runs.push({ device, ...Object.fromEntries(added) });
+  }
+  graph.dispose();
+  return runs;
 };
 
 globalThis.ready = true;

@@ -10,7 +10,7 @@ const gpu = {
     const adapter = await navigator.gpu.requestAdapter(options);
     if (adapter === null) return null;
     const requestDevice = async (descriptor) => (lastDevice = await adapter.requestDevice(descriptor));
-    return { limits: adapter.limits, requestDevice };
+    return { limits: adapter.limits, features: adapter.features, requestDevice };
   },
 };
 
@@ -32,6 +32,32 @@ globalThis.runProgram = async (code, waits) => {
   }
   return text;
 };
+const kSuite = `
+import os, runpy, sys
+from thirdbook import _api, _gpu
+os.environ["THIRDBOOK_TEST_BACKEND"] = "webgpu"
+_api.Config._defaults["backend"] = "webgpu"
+_api.config.reset()
+sys.argv = ["run.py", suite]
+if folder not in sys.path:
+    sys.path.insert(0, folder)
+before = _gpu.counters().get("dispatches", 0)
+try:
+    runpy.run_path(folder + "/run.py", run_name="__main__")
+except SystemExit:
+    pass
+print("dispatches", _gpu.counters().get("dispatches", 0) - before)
+`;
+/** What run.py prints for one file of tests/python; `files` are the texts of that folder, by name. */
+globalThis.runSuite = async (files, suite) => {
+  const folder = "/suite/tests/python";
+  pyodide.FS.mkdirTree(folder);
+  for (const [name, source] of Object.entries(files)) pyodide.FS.writeFile(`${folder}/${name}`, source);
+  text = "";
+  await pyodide.runPythonAsync(kSuite, { globals: pyodide.toPy({ __name__: "suite", suite, folder }) });
+  return text;
+};
+globalThis.features = async () => [...(await navigator.gpu.requestAdapter()).features];
 globalThis.loseDevice = async () => {
   lastDevice.destroy();
   await lastDevice.lost;

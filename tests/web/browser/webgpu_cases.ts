@@ -228,10 +228,30 @@ export const rows = new Map<string, Row[]>([
   ["min", [{ operands: [floats([6, 300])] }, { operands: [ints] }]],
   ["any", [{ operands: [flags], attributes: { dim: [1] } }, { operands: [x] }]],
   ["all", [{ operands: [flags], attributes: { dim: [0] } }]],
-  ["max_dim", [{ operands: [x], attributes: { dim: 1 } }]],
-  ["min_dim", [{ operands: [x], attributes: { dim: 0 } }]],
-  ["argmax", [{ operands: [x] }]],
-  ["argmin", [{ operands: [x], attributes: { dim: 1 } }]],
+  [
+    "max_dim",
+    [
+      { operands: [x], attributes: { dim: 1 } },
+      { operands: [image], attributes: { dim: 2, keepdim: true } },
+      { operands: [floats([3, 700])], attributes: { dim: 1 } },
+      { operands: [longs], attributes: { dim: 0 } },
+    ],
+  ],
+  [
+    "min_dim",
+    [
+      { operands: [x], attributes: { dim: 0 } },
+      { operands: [kEdges], attributes: { dim: 0 } },
+    ],
+  ],
+  ["argmax", [{ operands: [x] }, { operands: [floats([70, 90])] }, { operands: [kEdges] }]],
+  [
+    "argmin",
+    [
+      { operands: [x], attributes: { dim: 1 } },
+      { operands: [whole("int32", [70, 90], 0, 5)], attributes: { dim: 0 } }, // many are equal: the first
+    ],
+  ],
   along("softmax"),
   along("log_softmax"),
   [
@@ -301,26 +321,84 @@ export const rows = new Map<string, Row[]>([
     [
       { operands: [x, floats([2, 5])], attributes: { dim: 0 } },
       { operands: [x, column, x], attributes: { dim: 1 } },
+      { operands: [longs, longs], attributes: { dim: -1 } },
+      { operands: [flags, flags, flags], attributes: { dim: 0 } },
     ],
   ],
-  ["stack", [{ operands: [x, x], attributes: { dim: 1 } }]],
-  ["flip", [{ operands: [x], attributes: { dims: [1] } }]],
-  ["roll", [{ operands: [x], attributes: { shifts: [2], dims: [1] } }]],
+  [
+    "stack",
+    [
+      { operands: [x, x], attributes: { dim: 1 } },
+      { operands: [ints, ints, ints], attributes: { dim: -1 } },
+      { operands: [bytes, bytes], attributes: { dim: 0 } },
+    ],
+  ],
+  [
+    "flip",
+    [
+      { operands: [x], attributes: { dims: [1] } },
+      { operands: [image], attributes: { dims: [0, -1] } },
+    ],
+  ],
+  [
+    "roll",
+    [
+      { operands: [x], attributes: { shifts: [2], dims: [1] } },
+      { operands: [image], attributes: { shifts: [-3, 12], dims: [2, 3] } },
+    ],
+  ],
   ["repeat", [{ operands: [x], attributes: { repeats: [2, 2, 1] } }]],
-  ["tril", [{ operands: [x] }]],
-  ["triu", [{ operands: [x], attributes: { diagonal: 1 } }]],
-  ["constant_pad_nd", [{ operands: [x], attributes: { pad: [1, 2, 0, 1], value: 4 } }]],
-  ["slice_scatter", [{ operands: [x, floats([3, 2])], attributes: { dim: 1, start: 1, end: 5, step: 2 } }]],
-  ["select_scatter", [{ operands: [x, floats([3])], attributes: { dim: 1, index: 2 } }]],
+  ["tril", [{ operands: [x] }, { operands: [image], attributes: { diagonal: -2 } }]],
+  ["triu", [{ operands: [x], attributes: { diagonal: 1 } }, { operands: [flags] }]],
+  [
+    "constant_pad_nd",
+    [
+      { operands: [x], attributes: { pad: [1, 2, 0, 1], value: 4 } },
+      { operands: [ints], attributes: { pad: [-1, 2, -1, 3], value: 7 } },
+    ],
+  ],
+  [
+    "slice_scatter",
+    [
+      { operands: [x, floats([3, 3])], attributes: { dim: 1, start: 1, end: 4, step: 1 } },
+      { operands: [x, floats([1, 5])], attributes: { dim: 0, start: -1 } },
+    ],
+  ],
+  [
+    "select_scatter",
+    [
+      { operands: [x, floats([3])], attributes: { dim: 1, index: 2 } },
+      { operands: [longs, whole("int64", [5], -9, 9)], attributes: { dim: 0, index: -1 } },
+    ],
+  ],
   [
     "as_strided_scatter",
     [{ operands: [x, floats([2, 3])], attributes: { size: [2, 3], stride: [5, 1], storage_offset: 1 } }],
   ],
-  ["index", [{ operands: [x, whole("int64", [4], 0, 3)] }]],
+  [
+    "index",
+    [
+      { operands: [x, whole("int64", [4], 0, 3)] },
+      { operands: [image, null, whole("int64", [2, 3], -4, 4), null, whole("int64", [3], 0, 7, 9)] },
+      { operands: [image, null, whole("int64", [3], -4, 4), whole("int32", [2, 1], 0, 9, 9)] },
+    ],
+  ],
   ["index_put", [{ operands: [x, whole("int64", [1], 0, 3), floats([1, 5])] }]],
-  ["index_select", [{ operands: [x, whole("int64", [4], 0, 3)], attributes: { dim: 0 } }]],
+  [
+    "index_select",
+    [
+      { operands: [x, whole("int64", [4], 0, 3)], attributes: { dim: 0 } },
+      { operands: [image, whole("int32", [5], 0, 9)], attributes: { dim: -2 } },
+    ],
+  ],
   ["index_add", [{ operands: [x, whole("int64", [2], 0, 3), floats([2, 5])], attributes: { dim: 0 } }]],
-  ["gather", [{ operands: [x, indices], attributes: { dim: 0 } }]],
+  [
+    "gather",
+    [
+      { operands: [x, indices], attributes: { dim: 0 } },
+      { operands: [longs, whole("int64", [3, 9], 0, 5)], attributes: { dim: 1 } },
+    ],
+  ],
   [
     "scatter",
     [
@@ -357,15 +435,115 @@ export const rows = new Map<string, Row[]>([
       },
     ],
   ],
-  ["max_pool2d", [{ operands: [image], attributes: { kernel_size: [2, 2], stride: [2, 2] } }]],
-  ["avg_pool2d", [{ operands: [image], attributes: { kernel_size: [2, 2], stride: [2, 2] } }]],
-  ["adaptive_avg_pool2d", [{ operands: [image], attributes: { output_size: [3, 2] } }]],
-  ["upsample_nearest2d", [{ operands: [image], attributes: { output_size: [18, 14] } }]],
+  [
+    "max_pool2d",
+    [
+      { operands: [image], attributes: { kernel_size: [2, 2], stride: [2, 2] } },
+      {
+        operands: [image],
+        attributes: {
+          kernel_size: [3, 2],
+          stride: [2, 1],
+          padding: [1, 1],
+          dilation: [2, 1],
+          ceil_mode: true,
+        },
+      },
+      { operands: [floats([3, 70, 70], -9, -1)], attributes: { kernel_size: [3, 3], padding: [1, 1] } },
+    ],
+  ],
+  [
+    "avg_pool2d",
+    [
+      { operands: [image], attributes: { kernel_size: [2, 2], stride: [2, 2] } },
+      {
+        operands: [image],
+        attributes: { kernel_size: [3, 3], stride: [2, 2], padding: [1, 1], count_include_pad: false },
+      },
+      { operands: [image], attributes: { kernel_size: [3, 2], padding: [1, 0], ceil_mode: true } },
+      { operands: [image], attributes: { kernel_size: [3, 2], divisor_override: 5 } },
+    ],
+  ],
+  [
+    "adaptive_avg_pool2d",
+    [
+      { operands: [image], attributes: { output_size: [3, 7] } },
+      { operands: [image], attributes: { output_size: [1, 1] } },
+    ],
+  ],
+  [
+    "upsample_nearest2d",
+    [
+      { operands: [image], attributes: { output_size: [18, 14] } },
+      { operands: [image], attributes: { output_size: [5, 11] } },
+    ],
+  ],
   [
     "upsample_bilinear2d",
     [{ operands: [image], attributes: { output_size: [18, 14], align_corners: false } }],
   ],
 ]);
+
+/** What lower_indexed.h makes shaders of. */
+export const kWithShader = new Set(
+  (
+    "cat stack flip roll repeat tril triu constant_pad_nd slice_scatter select_scatter embedding index_select gather index " +
+    "one_hot max_pool2d avg_pool2d adaptive_avg_pool2d upsample_nearest2d max_dim min_dim argmax argmin"
+  ).split(" "),
+);
+
+export const isWide = (input: Input) => typeof input !== "number" && input.dtype === "float64";
+
+/** Operations that look up elements, and which of the operands of their first row holds the indices. */
+export const kLookUps = new Map([
+  ["embedding", { name: "embedding", operand: 1 }],
+  ["index_select", { name: "index_select", operand: 1 }],
+  ["gather", { name: "gather", operand: 1 }],
+  ["index", { name: "index", operand: 1 }],
+]);
+
+/** The first row of an operation with one index too large. */
+export function outOfRange({ name, operand }: { name: string; operand: number }): Case {
+  const [one] = casesOf(name) as [Case];
+  const index = one.inputs[`x${operand}`] as Input & object;
+  one.inputs[`x${operand}`] = { ...index, data: index.data.map((value, i) => (i === 1 ? 99 : value)) };
+  return one;
+}
+
+/** Rows 0, 2 and 5 of a table of 6 - `fewer` rows, by indices that another shader computes. */
+export function computedIndexCase(fewer: number): Case {
+  const g = new GraphFile();
+  const table = g.input("table", "float32", [6 - fewer, 5]);
+  const i = g.input("i", "int64", [3]);
+  const at = g.op("add", [g.op("mul", [i, i]), i]); // 0, 2, 6 from 0, 1, 2
+  const large = g.op("to", [g.op("gt", [at, g.literal(4)])], { dtype: { dtype: "int64" } });
+  g.output(g.op("index_select", [table, g.op("sub", [at, large])], { dim: 0 }));
+  return {
+    name: "computed indices",
+    file: g.bytes(),
+    inputs: { table: floats([6 - fewer, 5]), i: { dtype: "int64", shape: [3], data: [0, 1, 2] } },
+  };
+}
+
+/** Few rows, long ones: folds of every kind and type. */
+export function subgroupCases(): Case[] {
+  const long = { float32: floats([3, 1000]), int32: whole("int32", [3, 1000], -9, 9) };
+  const wide = { int64: whole("int64", [3, 1000], -9e12, 9e12), bool: whole("bool", [3, 1000], 0, 2) };
+  const fold = (dtype: DType, input: Input, name: string, attributes: Record<string, Attribute>): Case => {
+    const g = new GraphFile();
+    g.output(g.op(name, [g.input("x", dtype, [3, 1000])], attributes));
+    return { name: `${name} of ${dtype}`, file: g.bytes(), inputs: { x: input } };
+  };
+  const all = Object.entries({ ...long, ...wide }) as [DType, Input][];
+  return all.flatMap(([dtype, input]) => [
+    fold(dtype, input, "sum", { dim: [1] }),
+    fold(dtype, input, "amax", { dim: [1] }),
+    fold(dtype, input, "amin", { dim: [1] }),
+    fold(dtype, input, "any", { dim: [1] }),
+    fold(dtype, input, "all", { dim: [1] }),
+    ...(dtype === "float32" ? [fold(dtype, input, "softmax", { dim: 1 })] : []),
+  ]);
+}
 
 const kTwoOutputs = new Set(["max_dim", "min_dim", "sort", "topk"]);
 

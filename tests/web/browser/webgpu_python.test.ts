@@ -123,6 +123,56 @@ print(torch.allclose(got.cpu(), want, atol=1e-5), next(model.parameters()).devic
     expect(text).toBe("60 2 webgpu\nTrue webgpu\n");
   });
 
+  test("looking up reads the indices back and nothing else; one that is out of range is PyTorch's error", async () => {
+    const text = await run(`
+table = torch.arange(4000.0, device="webgpu").reshape(1000, 4)
+f = tb.compile(lambda ids, table: torch.nn.functional.embedding(ids, table) * 2)
+ids = torch.tensor([[1, 999], [0, 2]])
+f(ids, table)
+before = _gpu.counters()
+y = f(ids, table)  # the host has the indices
+there = f(ids.to("webgpu"), table)
+after = _gpu.counters()
+print(after["bytesRead"] - before["bytesRead"], after["dispatches"] - before["dispatches"])
+print(torch.equal(y.cpu(), there.cpu()), y[0, 1].tolist())
+for wrong in (torch.tensor([1000]), torch.tensor([-1]).to("webgpu")):
+    try:
+        f(wrong, table)
+    except IndexError as error:
+        print(error)
+`);
+    const lines = text.split("\n").filter((line) => !line.startsWith("WebGPU: the CPU runs it instead"));
+    expect(lines).toEqual([
+      "32 4",
+      "True [7992.0, 7994.0, 7996.0, 7998.0]",
+      "index out of range in self",
+      "index out of range in self",
+      "",
+    ]);
+  });
+
+  test("float16 storage is a setting", async () => {
+    const text = await run(`
+x = torch.linspace(-1, 1, 64, device="webgpu").reshape(8, 8)
+f = lambda x: ((x @ x) * 3).relu() @ x
+exact = tb.compile(f, backend="webgpu")(x).cpu()
+with tb.config.patch(gpu_storage="float16"):
+    tb.reset()
+    stored = tb.compile(f, backend="webgpu")(x).cpu()
+print(torch.allclose(exact, f(x.cpu()), atol=1e-5), torch.allclose(stored, exact, atol=2e-2))
+text = " ".join(s["text"] for c in tb.report()["compilations"] for g in c["graphs"] for s in g.get("shaders", []))
+print("enable f16;" in text, torch.equal(stored, exact))
+try:
+    tb.config.gpu_storage = "int8"
+except ValueError as error:
+    print(error)
+`);
+    const halves = (await gpu.features()).includes("shader-f16");
+    expect(text).toBe(
+      `True True\n${halves ? "True False" : "False True"}\nunknown storage 'int8'; there are float32, float16\n`,
+    );
+  });
+
   test("auto measures both sides once, takes the faster one, and leaves what was in memory there", async () => {
     const text = await run(`
 from thirdbook import _device_choice as choice

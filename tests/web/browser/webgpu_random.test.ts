@@ -9,7 +9,7 @@ import { afterAll, expect, test } from "vitest";
 import { kArrays, type DType } from "../../../web/lib/export_file.ts";
 import { exportFile } from "../graph_file.ts";
 import { difference } from "./compare.ts";
-import { GpuPage, type Case, type Input, type Tensor } from "./gpu.ts";
+import { GpuPage, kShaders, type Case, type Input, type Tensor } from "./gpu.ts";
 
 const kProgram = "build/native/tests/test_kernel";
 const gpu = await GpuPage.open();
@@ -62,8 +62,8 @@ test.skipIf(!canRun)("random graphs are on the GPU what they are on wasm", async
     const { name } = cases[i] as Case;
     const { wasm, devices, faults } = outcome;
     if (typeof wasm === "string") return;
-    expect(devices, `${name}: ${faults.join()}`).toEqual(["wasm", "webgpu", "webgpu"]);
-    for (const shaders of ["software", "hardware"] as const) {
+    expect(devices, `${name}: ${faults.join()}`).toEqual(["wasm", "webgpu", "webgpu", "webgpu"]);
+    for (const shaders of kShaders) {
       wasm.forEach((want, output) => {
         compared++;
         const found = difference(outcome[shaders][output] as Tensor, want, 2e-3);

@@ -49,6 +49,7 @@ class Config:
         "backend": "auto",
         "verify": False,
         "dynamic": None,
+        "gpu_storage": "float32",
         "recompile_limit": 8,
         "side_effect_replay_policy": "silent",
         "replay_side_effects": True,
@@ -63,6 +64,8 @@ class Config:
             raise AttributeError(f"thirdbook.config has no setting {name!r}; it has {', '.join(self._defaults)}")
         if name == "backend" and value not in BACKENDS:
             raise ValueError(f"unknown backend {value!r}; there are {', '.join(BACKENDS)}")
+        if name == "gpu_storage" and value not in ("float32", "float16"):
+            raise ValueError(f"unknown storage {value!r}; there are float32, float16")
         if name == "side_effect_replay_policy" and value not in POLICIES:
             raise ValueError(f"unknown policy {value!r}; there are {', '.join(POLICIES)}")
         if name == "higher_order_effects":

@@ -115,8 +115,10 @@ class Program:
 
 def compile(graph: bytes):
     """The program of a graph's bytes; None where there is no device."""
+    from ._api import config
+
     try:
-        return Program(_connected().compile(_array(graph)))
+        return Program(_connected().compile(_array(graph), config.gpu_storage == "float16"))
     except Exception as error:
         _fault(error)
         return None

@@ -94,9 +94,9 @@ export class GpuBridge {
   }
 
   /** The number of a graph, from its bytes (core/graph/serialize.h). */
-  compile(graph: Uint8Array): number {
+  compile(graph: Uint8Array, halves = false): number {
     const exported = this.#module.load(graph);
-    this.#graphs.set(this.#next, { exported, gpu: new GpuGraph(exported, this.#entry) });
+    this.#graphs.set(this.#next, { exported, gpu: new GpuGraph(exported, this.#entry, { halves }) });
     return this.#next++;
   }
 

@@ -18,24 +18,34 @@ export interface PlanLimits {
   groups: number;
   /** The adapter is a program on the CPU. */
   software: boolean;
+  /** Its shaders may use subgroups, of 64 invocations at most. */
+  subgroups: boolean;
 }
+
+/** What shaders use where an adapter has it. */
+const kFeatures = ["subgroups", "shader-f16"] as const;
+const kGroup = 64; // invocations of a workgroup
 
 export class GpuDevice {
   readonly device: GPUDevice;
   readonly pool: BufferPool;
   readonly limits: PlanLimits;
+  /** Shaders may store float16. */
+  readonly hasHalves: boolean;
   readonly #pipelines = new Map<string, Promise<GPUComputePipeline>>();
   #lost: string | undefined;
 
-  private constructor(device: GPUDevice, software: boolean) {
+  private constructor(device: GPUDevice, info: GPUAdapterInfo | undefined) {
     this.device = device;
+    this.hasHalves = device.features.has("shader-f16");
     const { limits } = device;
     this.pool = new BufferPool(device);
     this.limits = {
       storageBuffers: limits.maxStorageBuffersPerShaderStage,
       bufferBytes: Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize),
       groups: limits.maxComputeWorkgroupsPerDimension,
-      software,
+      software: isSoftware(info),
+      subgroups: device.features.has("subgroups") && (info?.subgroupMaxSize ?? Infinity) <= kGroup,
     };
     void device.lost.then(({ message }) => (this.#lost = message || "no reason given"));
   }
@@ -47,7 +57,8 @@ export class GpuDevice {
       if (adapter === null) throw new GpuFault("no-adapter", "WebGPU gives no adapter here");
       const { maxStorageBuffersPerShaderStage, maxStorageBufferBindingSize, maxBufferSize } = adapter.limits;
       const requiredLimits = { maxStorageBuffersPerShaderStage, maxStorageBufferBindingSize, maxBufferSize };
-      return new GpuDevice(await adapter.requestDevice({ requiredLimits }), isSoftware(adapter.info));
+      const requiredFeatures = kFeatures.filter((feature) => adapter.features.has(feature));
+      return new GpuDevice(await adapter.requestDevice({ requiredLimits, requiredFeatures }), adapter.info);
     } catch (error) {
       if (error instanceof GpuFault) throw error;
       throw new GpuFault("no-adapter", `WebGPU gives no device here: ${String(error)}`);

@@ -4,9 +4,10 @@
 // Errors: GpuFault, when nothing but the pool's buffers has been written. Invariant: one submit for a graph without host steps;
 // nothing is read back but what a host step or the caller asks for.
 
+import type { DType } from "../export_file.js";
 import { kMapForReading, kUsage } from "./buffers.js";
 import type { GpuDevice } from "./device.js";
-import { deviceBytes, fromDevice, roundedFloat, toDevice } from "./elements.js";
+import { allWithin, fromDevice, roundedFloat, slotBytes, toDevice, toHalves } from "./elements.js";
 import { GpuFault } from "./fault.js";
 import type { Dispatch, Plan, PlanHost, Slot, Step } from "./plan.js";
 
@@ -57,6 +58,10 @@ export class GpuProgram {
   /** Compiles the plan's shaders and writes what does not change from run to run. */
   static async make(gpu: GpuDevice, plan: Plan, host: PlanHost): Promise<GpuProgram> {
     gpu.assertAlive();
+    for (const { slot, low, high } of plan.steps.flatMap(indicesOf)) {
+      const { kind, dtype } = plan.slots[slot] as Slot;
+      if (kind === "constant") assertWithin(dtype, host.constant(slot), low, high);
+    }
     const pipelines = await Promise.all(plan.shaders.map(({ code }) => gpu.pipeline(code)));
     return gpu.checked(() => {
       const { device } = gpu;
@@ -88,9 +93,9 @@ export class GpuProgram {
             },
       );
       const constants = new Map<number, GPUBuffer>();
-      plan.slots.forEach(({ kind, dtype }, slot) => {
-        if (kind === "constant")
-          constants.set(slot, filled(toDevice(dtype, host.constant(slot)), kUsage.storage));
+      plan.slots.forEach((description, slot) => {
+        if (description.kind === "constant")
+          constants.set(slot, filled(slotElements(description, host.constant(slot)), kUsage.storage));
       });
       return new GpuProgram(gpu, plan, host, bound, constants, own);
     });
@@ -100,11 +105,14 @@ export class GpuProgram {
     for (const buffer of this.#own) buffer.destroy();
   }
 
-  /** The outputs' buffers, each of its own; they belong to the caller, who releases them to the device's pool. */
-  async run(inputs: GpuInput[]): Promise<GPUBuffer[]> {
+  /**
+   * The outputs' buffers, each of its own; they belong to the caller, who releases them to the device's pool. `known`: elements of
+   * inputs that are given as buffers, where the caller has them.
+   */
+  async run(inputs: GpuInput[], known: (Uint8Array | undefined)[] = []): Promise<GPUBuffer[]> {
     const run = new Run(this.#gpu, this.plan, this.#host, this.#bound, this.#constants, this.counters);
     try {
-      await run.steps(inputs);
+      await run.steps(inputs, known);
       return run.takeOutputs();
     } finally {
       run.releaseAll();
@@ -129,6 +137,7 @@ class Run {
   readonly #buffers = new Map<number, GPUBuffer>();
   readonly #pooled = new Set<number>(); // slots whose buffer goes back to the pool
   readonly #outputs: Set<number>;
+  readonly #within = new Set<object>(); // indices that have been looked at
 
   constructor(
     gpu: GpuDevice,
@@ -147,13 +156,14 @@ class Run {
     this.#outputs = new Set(plan.outputs.map(({ slot }) => slot));
   }
 
-  async steps(inputs: GpuInput[]): Promise<void> {
+  async steps(inputs: GpuInput[], known: (Uint8Array | undefined)[]): Promise<void> {
     const { steps } = this.#plan;
+    this.#assertKnown(inputs, known);
     let next = 0;
     let first = true;
     while (next < steps.length || first) {
       let end = next;
-      while (end < steps.length && steps[end]?.kind !== "host") end++;
+      while (end < steps.length && !this.#waits(steps[end] as Step)) end++;
       const begin = next;
       const isFirst = first;
       await this.#gpu.checked(() => {
@@ -163,8 +173,38 @@ class Run {
       first = false;
       const step = steps[end];
       if (step?.kind === "host") await this.#runHostStep(step, end);
-      next = end + 1;
+      else if (step !== undefined) await this.#assertIndices(step);
+      next = step?.kind === "dispatch" ? end : end + 1;
     }
+  }
+
+  /** Whether the host has something to do before a step, or in its place. */
+  #waits(step: Step): boolean {
+    return step.kind === "host" || indicesOf(step).some((one) => !this.#within.has(one));
+  }
+  /** Looks at the indices that the host has. */
+  #assertKnown(inputs: GpuInput[], known: (Uint8Array | undefined)[]): void {
+    for (const one of this.#plan.steps.flatMap(indicesOf)) {
+      const { kind, index, dtype } = this.#slot(one.slot);
+      if (kind === "input") {
+        const input = inputs[index as number];
+        const bytes = input instanceof Uint8Array ? input : known[index as number];
+        if (bytes === undefined) continue;
+        assertWithin(dtype, bytes, one.low, one.high);
+      }
+      if (kind !== "temporary") this.#within.add(one);
+    }
+  }
+  /** Reads the indices of a step back, and nothing else. */
+  async #assertIndices(step: Step): Promise<void> {
+    const open = indicesOf(step).filter((one) => !this.#within.has(one));
+    const slots = open.map(({ slot }) => this.#slot(slot));
+    const buffers = open.map(({ slot }) => this.#buffer(slot));
+    const read = await readSlots(this.#gpu, this.#counters, slots, buffers);
+    open.forEach((one, i) => {
+      assertWithin((slots[i] as Slot).dtype, read[i] as Uint8Array, one.low, one.high);
+      this.#within.add(one);
+    });
   }
 
   takeOutputs(): GPUBuffer[] {
@@ -201,14 +241,14 @@ class Run {
   #acquire(slot: number): GPUBuffer {
     const known = this.#buffers.get(slot);
     if (known !== undefined) return known;
-    const { dtype, elements } = this.#slot(slot);
-    const buffer = this.#gpu.pool.acquire(deviceBytes(dtype, elements));
+    const description = this.#slot(slot);
+    const buffer = this.#gpu.pool.acquire(slotBytes(description, description.elements));
     this.#buffers.set(slot, buffer);
     this.#pooled.add(slot);
     return buffer;
   }
   #write(slot: number, elements: Uint8Array): void {
-    const bytes = toDevice(this.#slot(slot).dtype, elements);
+    const bytes = slotElements(this.#slot(slot), elements);
     this.#counters.bytesWritten += bytes.byteLength;
     write(this.#gpu.device, this.#acquire(slot), bytes);
   }
@@ -227,9 +267,9 @@ class Run {
       } else if (step.kind === "copy") {
         pass?.end();
         pass = undefined;
-        const { dtype, elements } = this.#slot(step.from);
+        const from = this.#slot(step.from);
         const to = this.#acquire(step.to);
-        const size = deviceBytes(dtype, elements);
+        const size = slotBytes(from, from.elements);
         if (size > 0) encoder.copyBufferToBuffer(this.#buffer(step.from), 0, to, 0, size);
       }
       this.#releaseAfter(index);
@@ -241,8 +281,8 @@ class Run {
 
   #dispatch(pass: GPUComputePassEncoder, step: Dispatch, { pipeline, cells, offsets }: BoundDispatch): void {
     const buffers = step.slots.map((slot): GPUBufferBinding => {
-      const { dtype, elements } = this.#slot(slot);
-      return { buffer: this.#acquire(slot), size: Math.max(8, deviceBytes(dtype, elements)) };
+      const description = this.#slot(slot);
+      return { buffer: this.#acquire(slot), size: Math.max(8, slotBytes(description, description.elements)) };
     });
     if (offsets !== undefined) buffers.push({ buffer: offsets });
     const entries = [cells, ...buffers].map((resource, binding) => ({ binding, resource }));
@@ -282,6 +322,23 @@ function spread(plan: Plan): number {
   return Math.ceil((Math.ceil(most / 4) * 16) / kCellAlignment);
 }
 
+function indicesOf(step: Step): { slot: number; low: number; high: number }[] {
+  return step.kind === "dispatch" ? (step.indices ?? []) : [];
+}
+
+function assertWithin(dtype: DType, bytes: Uint8Array, low: number, high: number): void {
+  if (!allWithin(dtype, bytes, low, high))
+    throw new GpuFault("index", "an index of the graph is out of range");
+}
+
+/** What is written to the device for a slot. */
+export function slotElements(
+  { dtype, half }: { dtype: DType; half?: boolean },
+  elements: Uint8Array,
+): Uint8Array {
+  return half === true ? toHalves(elements) : toDevice(dtype, elements);
+}
+
 function bytesOf(view: ArrayBufferView): Uint8Array {
   return new Uint8Array(view.buffer as ArrayBuffer, view.byteOffset, view.byteLength);
 }
@@ -297,9 +354,9 @@ async function readSlots(
   slots: Slot[],
   buffers: GPUBuffer[],
 ): Promise<Uint8Array[]> {
-  const ranges = slots.map(({ dtype, elements }, i) => ({
+  const ranges = slots.map((slot, i) => ({
     buffer: buffers[i] as GPUBuffer,
-    bytes: deviceBytes(dtype, elements),
+    bytes: slotBytes(slot, slot.elements),
   }));
   const read = await readBuffers(gpu, counters, ranges);
   return slots.map(({ dtype }, i) => fromDevice(dtype, read[i] as ArrayBuffer));

@@ -8,7 +8,8 @@ import type { TensorValue } from "../tensor_value.js";
 import type { DeviceSteps, ExportedGraph, InputLayout } from "../thirdbook_runtime.mjs";
 import { sharedDevice, type GpuDevice, type GpuEntry } from "./device.js";
 import { dense } from "./elements.js";
-import { GpuProgram, type GpuCounters } from "./executor.js";
+import { kUsage } from "./buffers.js";
+import { GpuProgram, slotElements, type GpuCounters, type GpuInput } from "./executor.js";
 import { GpuFault } from "./fault.js";
 import type { Plan } from "./plan.js";
 
@@ -20,25 +21,41 @@ export interface GpuWork extends GpuCounters {
   hostSteps: string[];
 }
 
+export interface GpuGraphOptions {
+  /** Float32 values that stay inside the graph, and its own inputs, are stored as float16 where the adapter can. */
+  halves?: boolean;
+  /** Inputs that are the same at every run: they are written to the device once. */
+  own?: boolean[];
+}
+
 export class GpuGraph {
   readonly #graph: ExportedGraph;
   readonly #dtypes: DType[];
   readonly #entry: GpuEntry | undefined;
   readonly #programs = new Map<string, { program: GpuProgram; steps: DeviceSteps }>();
+  readonly #options: GpuGraphOptions;
+  readonly #own = new Map<string, GPUBuffer>(); // by input and how it is stored
   #device: GpuDevice | undefined;
 
-  constructor(graph: ExportedGraph, entry: GpuEntry | undefined) {
+  constructor(graph: ExportedGraph, entry: GpuEntry | undefined, options: GpuGraphOptions = {}) {
+    this.#options = options;
     this.#graph = graph;
     this.#entry = entry;
     this.#dtypes = graph.inputs().map(({ dtype }) => dtype as DType);
   }
 
   async run(inputs: Value[]): Promise<{ outputs: TensorValue[]; gpu: GpuWork }> {
-    const layouts = inputs.map((input) => (typeof input === "number" ? null : { shape: input.shape }));
+    const own = (i: number) => this.#options.own?.[i] === true;
+    const layouts = inputs.map((input, i) =>
+      typeof input === "number" ? null : { shape: input.shape, own: own(i) },
+    );
     const bytes = inputs.map((input, i) => bytesOf(input, this.#dtypes[i] as DType));
     const { device, program } = await this.prepare(layouts);
     const before = { ...program.counters };
-    const buffers = await program.run(bytes);
+    const given: GpuInput[] = [];
+    for (const [i, elements] of bytes.entries())
+      given.push(layouts[i]?.own === true ? await this.#kept(device, program, i, elements) : elements);
+    const buffers = await program.run(given, bytes);
     try {
       const storages = await program.read(buffers);
       const outputs = program.plan.outputs.map((output, i) => ({
@@ -76,6 +93,30 @@ export class GpuGraph {
     }
   }
 
+  /** The buffer of an own input, written at its first use. */
+  async #kept(
+    device: GpuDevice,
+    program: GpuProgram,
+    index: number,
+    elements: Uint8Array,
+  ): Promise<GpuInput> {
+    const slot = program.plan.slots.find((one) => one.kind === "input" && one.index === index);
+    if (slot === undefined) return elements; // nothing reads it
+    const key = `${index} ${slot.half === true}`;
+    const known = this.#own.get(key);
+    if (known !== undefined) return known;
+    const bytes = slotElements(slot, elements);
+    const buffer = await device.checked(() => {
+      const usage = kUsage.storage | kUsage.copyFrom | kUsage.copyTo;
+      const made = device.device.createBuffer({ size: Math.max(16, bytes.byteLength), usage });
+      if (bytes.byteLength > 0) device.device.queue.writeBuffer(made, 0, bytes as Uint8Array<ArrayBuffer>);
+      return made;
+    });
+    program.counters.bytesWritten += bytes.byteLength;
+    this.#own.set(key, buffer);
+    return buffer;
+  }
+
   /** What was dispatched for the sizes that came first. */
   shaders(): { name: string; nodes: number[]; text: string }[] {
     const [first] = this.#programs.values();
@@ -94,11 +135,13 @@ export class GpuGraph {
       steps.delete();
     }
     this.#programs.clear();
+    for (const buffer of this.#own.values()) buffer.destroy();
+    this.#own.clear();
   }
 
-  #plan(layouts: (InputLayout | null)[], { limits }: GpuDevice): DeviceSteps {
+  #plan(layouts: (InputLayout | null)[], { limits, hasHalves }: GpuDevice): DeviceSteps {
     try {
-      return this.#graph.plan(layouts, limits);
+      return this.#graph.plan(layouts, { ...limits, halves: this.#options.halves === true && hasHalves });
     } catch (error) {
       throw new GpuFault("limit", error instanceof Error ? error.message : String(error));
     }

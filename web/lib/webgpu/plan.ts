@@ -9,6 +9,8 @@ export interface Slot {
   /** Of an input: it is given as a float64, and here is the float32 nearest to it. */
   rounded?: boolean;
   dtype: DType;
+  /** The device has it as float16. */
+  half?: boolean;
   elements: number;
   /** The steps that use it; -1: none. */
   first: number;
@@ -27,6 +29,8 @@ export interface Dispatch {
   groups: [number, number, number];
   /** Of a batched product: where its matrices start; bound after the slots. */
   offsets?: number[];
+  /** Slots whose elements must lie in [low, high) before it may run. */
+  indices?: { slot: number; low: number; high: number }[];
 }
 
 export type Step =
