@@ -61,68 +61,15 @@ Status Validate(const OpInfo& info, const std::vector<const TensorMeta*>& operan
   return Status::Ok();
 }
 
-Result<Metas> InferByFamily(const Call& call) {
-  switch (call.op) {
-    case Op::k_bernoulli: {
-      if (!HasAttr(call.attrs, 0) && !IsFloating(call.in(0).dtype)) {
-        return NotImplementedFor("bernoulli_tensor_cpu_p_", call.in(0).dtype);
-      }
-      if (HasAttr(call.attrs, 0) && !(FloatAttr(call.attrs, 0) >= 0 && FloatAttr(call.attrs, 0) <= 1)) {
-        return RuntimeError(
-            Format("bernoulli_ expects p to be in [0, 1], but got p=%g", FloatAttr(call.attrs, 0)));
-      }
-      return Fresh(call.in(0).dtype, call.in(0).sizes);
-    }
-    case Op::k_softmax:
-    case Op::k_log_softmax:
-    case Op::k_layer_norm:
-    case Op::k_cumsum:
-    case Op::k_cumprod:
-    case Op::k_sort:
-    case Op::k_argsort:
-    case Op::k_topk: return InferAlongDim(call);
-    case Op::k_matmul:
-    case Op::k_mm:
-    case Op::k_mv:
-    case Op::k_bmm:
-    case Op::k_addmm:
-    case Op::k_linear:
-    case Op::k_dot:
-    case Op::k_outer:
-    case Op::k_linalg_solve:
-    case Op::k_linalg_inv:
-    case Op::k_linalg_cholesky:
-    case Op::k_linalg_det: return InferLinearAlgebra(call);
-    case Op::k_conv1d:
-    case Op::k_conv2d:
-    case Op::k_max_pool2d:
-    case Op::k_avg_pool2d:
-    case Op::k_adaptive_avg_pool2d:
-    case Op::k_upsample_nearest2d:
-    case Op::k_upsample_bilinear2d: return InferSpatial(call);
-    case Op::k_cat:
-    case Op::k_stack:
-    case Op::k_flip:
-    case Op::k_roll:
-    case Op::k_repeat:
-    case Op::k_tril:
-    case Op::k_triu:
-    case Op::k_constant_pad_nd:
-    case Op::k_slice_scatter:
-    case Op::k_select_scatter:
-    case Op::k_as_strided_scatter: return InferRearrange(call);
-    case Op::k_index:
-    case Op::k_index_put:
-    case Op::k_index_select:
-    case Op::k_index_add:
-    case Op::k_gather:
-    case Op::k_scatter:
-    case Op::k_scatter_add:
-    case Op::k_embedding:
-    case Op::k_one_hot: return InferIndexing(call);
-    default: break;
+Result<Metas> InferBernoulli(const Call& call) {
+  if (!HasAttr(call.attrs, 0) && !IsFloating(call.in(0).dtype)) {
+    return NotImplementedFor("bernoulli_tensor_cpu_p_", call.in(0).dtype);
   }
-  return RuntimeError("no inference for " + std::string(call.name()));
+  if (HasAttr(call.attrs, 0) && !(FloatAttr(call.attrs, 0) >= 0 && FloatAttr(call.attrs, 0) <= 1)) {
+    return RuntimeError(
+        Format("bernoulli_ expects p to be in [0, 1], but got p=%g", FloatAttr(call.attrs, 0)));
+  }
+  return Fresh(call.in(0).dtype, call.in(0).sizes);
 }
 
 }  // namespace
@@ -173,11 +120,15 @@ Result<Metas> InferByClass(const OpInfo& info, const Call& call) {
     case OpClass::kReduction: return InferReduction(call);
     case OpClass::kView:
     case OpClass::kMaybeView: return InferView(call);
-    case OpClass::kRandom:
-      return call.operands.empty() || call.op == Op::k_multinomial ? InferCreation(call)
-                                                                   : InferByFamily(call);
-    default: return InferByFamily(call);
+    case OpClass::kAlong: return InferAlongDim(call);
+    case OpClass::kLinearAlgebra: return InferLinearAlgebra(call);
+    case OpClass::kRearrange: return InferRearrange(call);
+    case OpClass::kIndexing: return InferIndexing(call);
+    case OpClass::kSpatial: return InferSpatial(call);
+    case OpClass::kRandom: return call.op == Op::k_bernoulli ? InferBernoulli(call) : InferCreation(call);
+    case OpClass::kDataDependent: break;
   }
+  return RuntimeError("no inference for " + std::string(call.name()));
 }
 
 }  // namespace

@@ -55,6 +55,8 @@ struct IndexShape {
   Sizes result;
   int64_t position = 0;  // where the broadcast sizes stand in `result`
 };
+// Whether x[indices] = values fills a mask with one number: then its dtype and rank do not matter.
+bool FillsMask(const std::vector<const TensorMeta*>& indices, const TensorMeta& values);
 Result<IndexShape> ResolveIndex(const TensorMeta& self, const std::vector<const TensorMeta*>& indices);
 
 }  // namespace thirdbook

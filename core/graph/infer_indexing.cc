@@ -23,6 +23,7 @@ Result<Metas> IndexPut(const Call& call) {
   std::vector<const TensorMeta*> indices(call.operands.begin() + 1,
                                          call.operands.begin() + static_cast<long>(last));
   TB_ASSIGN_OR_RETURN(IndexShape shape, ResolveIndex(self, indices));
+  if (FillsMask(indices, values) && !BoolAttr(call.attrs, 0)) return Fresh(self.dtype, self.sizes);
   if (!values.weak && values.dtype != self.dtype) {
     return RuntimeError(
         Format("Index put requires the source and destination dtypes match, got %s for the destination and "
@@ -196,6 +197,14 @@ Result<IndexShape> ResolveIndex(const TensorMeta& self, const std::vector<const 
     shape.result.insert(shape.result.begin() + shape.position, shape.broadcast.begin(),
                         shape.broadcast.end());
   return shape;
+}
+
+bool FillsMask(const std::vector<const TensorMeta*>& indices, const TensorMeta& values) {
+  int masks = 0, others = 0;
+  for (const TensorMeta* index : indices) {
+    if (index) ++(IsMask(*index) ? masks : others);
+  }
+  return values.numel() == 1 && masks == 1 && others == 0;
 }
 
 Result<Metas> InferIndexing(const Call& call) {

@@ -22,12 +22,17 @@
 namespace thirdbook {
 
 enum class OpClass : uint8_t {
-  kSource,         // input, constant, creation: no tensor operand
-  kPointwise,      // broadcasts; each output element depends on the operands' elements at the same place
-  kReduction,      // folds dimensions
-  kView,           // same storage, other sizes/strides/offset: pure metadata
-  kMaybeView,      // a view of operand 0 when its strides allow, else a copy: AliasesOperand tells which
-  kOther,          // matmul, gather, sort, conv, ...: a kernel of its own
+  kSource,     // input, constant, creation: no tensor operand
+  kPointwise,  // broadcasts; each output element depends on the operands' elements at the same place
+  kReduction,  // folds dimensions
+  kView,       // same storage, other sizes/strides/offset: pure metadata
+  kMaybeView,  // a view of operand 0 when its strides allow, else a copy: AliasesOperand tells which
+  // A kernel of its own each:
+  kAlong,  // along a dimension, same size out or less: softmax, cumsum, sort
+  kLinearAlgebra,
+  kRearrange,      // places elements elsewhere: cat, flip, pad
+  kIndexing,       // elements by tensors of indices, which may be out of range: fails for values
+  kSpatial,        // convolution, pooling, resampling
   kRandom,         // draws from the generator: never merged, never dropped, order kept
   kDataDependent,  // output sizes depend on the operands' data: Infer refuses, a trace must break
 };

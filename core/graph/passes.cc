@@ -34,16 +34,8 @@ void Optimise(Graph* graph, std::vector<PassTrace>* trace) {
 bool IsPure(const Node& node) { return node.op != Op::k_input && Info(node.op).op_class != OpClass::kRandom; }
 
 bool MayFail(const Node& node) {
+  if (Info(node.op).op_class == OpClass::kIndexing) return true;
   switch (node.op) {
-    case Op::k_index:
-    case Op::k_index_put:
-    case Op::k_index_select:
-    case Op::k_index_add:
-    case Op::k_gather:
-    case Op::k_scatter:
-    case Op::k_scatter_add:
-    case Op::k_embedding:
-    case Op::k_one_hot:
     case Op::k_bincount:
     case Op::k_linalg_solve:
     case Op::k_linalg_inv:

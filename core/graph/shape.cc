@@ -185,7 +185,7 @@ bool MayOverlap(const TensorMeta& meta) {
 Result<Sizes> BroadcastSizes(const Sizes& a, const Sizes& b) {
   size_t rank = std::max(a.size(), b.size());
   Sizes out(rank);
-  for (size_t i = 0; i < rank; ++i) {
+  for (size_t i = rank; i-- > 0;) {  // the last dimension that does not fit is the one that is named
     int64_t x = i < rank - a.size() ? 1 : a[i - (rank - a.size())];
     int64_t y = i < rank - b.size() ? 1 : b[i - (rank - b.size())];
     if (x != y && x != 1 && y != 1) {

@@ -30,6 +30,22 @@ int64_t TermsOf(const Graph& graph, const Node& node) {
   }
 }
 
+// Whether a shader computes it where its dtype allows (kernel/lower_indexed.h, kernel/fuse.h).
+bool HasShader(Op op, OpClass op_class) {
+  switch (op_class) {
+    case OpClass::kAlong: return op == Op::k_softmax || op == Op::k_log_softmax || op == Op::k_layer_norm;
+    case OpClass::kLinearAlgebra: return false;  // but products, which have terms
+    case OpClass::kRearrange: return op != Op::k_as_strided_scatter;
+    case OpClass::kIndexing:
+      return op == Op::k_index || op == Op::k_index_select || op == Op::k_gather || op == Op::k_embedding ||
+             op == Op::k_one_hot;
+    case OpClass::kSpatial: return op != Op::k_upsample_bilinear2d;
+    case OpClass::kRandom:
+    case OpClass::kDataDependent: return false;
+    default: return true;
+  }
+}
+
 }  // namespace
 
 GraphWork WorkOf(const Graph& graph) {
@@ -41,7 +57,7 @@ GraphWork WorkOf(const Graph& graph) {
     if (op_class == OpClass::kSource || op_class == OpClass::kView) continue;
     const int64_t terms = TermsOf(graph, node);
     if (meta.dtype == DType::kFloat64 && meta.numel() > 1) return {};
-    if (op_class >= OpClass::kOther && terms == 0) return {};
+    if (terms == 0 && !HasShader(node.op, op_class)) return {};
     int64_t elements = meta.numel();
     if (!node.operands.empty() && node.operands[0].defined() && terms == 0)
       elements = std::max(elements, graph.meta(node.operands[0]).numel());

@@ -153,7 +153,7 @@ class Lowering {
     std::vector<const TensorMeta*> metas;
     std::vector<TypedExpr> operands;
     const OpClass op_class = Info(node.op).op_class;
-    const bool folding = op_class == OpClass::kReduction || op_class == OpClass::kOther;
+    const bool folding = op_class == OpClass::kReduction || op_class == OpClass::kAlong;
     for (const ValueRef v : node.operands) metas.push_back(v.defined() ? &Meta(v) : nullptr);
     const DType compute = folding                           ? out.dtype
                           : op_class == OpClass::kPointwise ? ComputeDType(node.op, metas, node.attrs)

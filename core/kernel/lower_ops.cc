@@ -82,7 +82,7 @@ class OpLowering {
 
   TypedExpr Run() {
     const OpClass op_class = Info(node_.op).op_class;
-    if (op_class == OpClass::kReduction || op_class == OpClass::kOther) return Folding();
+    if (op_class == OpClass::kReduction || op_class == OpClass::kAlong) return Folding();
     if (op_class == OpClass::kMaybeView) return values_[0];
     return Pointwise();
   }
@@ -384,7 +384,7 @@ bool LowersOp(const Node& node, const std::vector<const TensorMeta*>& operands, 
         }
         default: return false;
       }
-    case OpClass::kOther:
+    case OpClass::kAlong:
       if (node.op != Op::k_softmax && node.op != Op::k_log_softmax && node.op != Op::k_layer_norm)
         return false;
       return operands[0]->rank() > 0 && operands[0]->numel() > 0;

@@ -211,12 +211,7 @@ class Decomposer {
       return true;
     }
     Py_ssize_t start, stop, step;
-    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) {
-      if (parts->step != Py_None && PyErr_ExceptionMatches(PyExc_ValueError)) {
-        PyErr_SetString(PyExc_ValueError, "step must be greater than zero");
-      }
-      return false;
-    }
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) return false;
     if (step <= 0) {
       PyErr_SetString(PyExc_ValueError, "step must be greater than zero");
       return false;

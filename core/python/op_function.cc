@@ -13,6 +13,7 @@
 
 #include "python/random_state.h"
 #include "python/tensor_internal.h"
+#include "tensor/convert.h"
 #include "tensor/kernels.h"
 
 namespace thirdbook {
@@ -239,6 +240,15 @@ PyObject* WrapOutputs(std::vector<Tensor> outputs) {
 
 PyObject* CallOpEagerly(const OpFunctionObject* function, PyObject* const* args, Py_ssize_t nargs,
                         PyObject* kwnames) {
+  // view(dtype), beside view(*size)
+  DType dtype;
+  const Py_ssize_t words = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
+  if (function->info->op == Op::k_view && nargs + words == 2 && IsTensor(args[0]) &&
+      AsDType(args[1], &dtype) &&
+      (words == 0 || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dtype") == 0)) {
+    const Result<Tensor> seen = ViewAs(AsTensor(args[0]), dtype);
+    return seen.ok() ? WrapTensor(*seen) : RaiseStatus(seen.status());
+  }
   EagerResolver resolver;
   resolver.tensors.reserve(4);
   BoundCall call;

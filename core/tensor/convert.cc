@@ -145,4 +145,48 @@ Status CopyInto(const Tensor& target, const Tensor& value) {
   return Status::Ok();
 }
 
+Result<Tensor> ViewAs(const Tensor& source, DType dtype) {
+  TensorMeta meta = source.meta();
+  const int from = ItemSize(meta.dtype), to = ItemSize(dtype);
+  const auto refused = [&](const std::string& what) {
+    return RuntimeError("self." + what + " to view " + std::string(DTypeScalarName(source.dtype())) + " as " +
+                        std::string(DTypeScalarName(dtype)) + " (different element sizes)");
+  };
+  const auto but_got = [](Status status, int64_t value) {
+    return RuntimeError(status.message() + ", but got " + std::to_string(value));
+  };
+  if (dtype == DType::kBool && meta.dtype != DType::kBool)
+    return NotImplementedError(
+        "bytes that are neither 0 nor 1 are no bools: compare with 0 instead of view(torch.bool)");
+  TB_RETURN_IF_ERROR(source.ToHost());
+  source.storage()->SetExported();
+  meta.dtype = dtype;
+  meta.weak = false;
+  if (from == to) return source.WithMeta(std::move(meta));
+  if (meta.sizes.empty()) return refused("dim() cannot be 0");
+  int64_t &size = meta.sizes.back(), &stride = meta.strides.back();
+  if (from > to) {
+    if (stride != 1) return but_got(refused("stride(-1) must be 1"), stride);
+    const int64_t ratio = from / to;
+    for (int64_t& s : meta.strides) s *= ratio;
+    stride = 1;
+    size *= ratio;
+    meta.offset *= ratio;
+    return source.WithMeta(std::move(meta));
+  }
+  const int64_t ratio = to / from;
+  const std::string by = " must be divisible by " + std::to_string(ratio);
+  if (size % ratio != 0) return but_got(refused("size(-1)" + by), size);
+  if (meta.offset % ratio != 0) return but_got(refused("storage_offset()" + by), meta.offset);
+  if (stride != 1) return but_got(refused("stride(-1) must be 1"), stride);
+  for (size_t d = 0; d + 1 < meta.strides.size(); ++d) {
+    if (meta.strides[d] % ratio != 0)
+      return but_got(refused("stride(" + std::to_string(d) + ")" + by), meta.strides[d]);
+    meta.strides[d] /= ratio;
+  }
+  size /= ratio;
+  meta.offset /= ratio;
+  return source.WithMeta(std::move(meta));
+}
+
 }  // namespace thirdbook

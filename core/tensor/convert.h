@@ -18,6 +18,9 @@ Result<Tensor> AsDType(const Tensor& source, DType dtype);
 // A fresh storage with the same layout (strides, overlaps); the offset starts anew.
 Result<Tensor> CopyLayout(const Tensor& source);
 
+// The same memory, its bytes read as elements of another dtype: x.view(dtype). It stays in memory from now
+// on.
+Result<Tensor> ViewAs(const Tensor& source, DType dtype);
 // All elements 0.
 Result<Tensor> Zeros(DType dtype, Sizes sizes);
 

@@ -122,6 +122,14 @@ Result<Tensors> IndexPut(const KernelCall& call) {
                       MakePlan(out.meta(), Tensors(call.operands.begin() + 1,
                                                    call.operands.begin() + static_cast<long>(last))));
   TB_ASSIGN_OR_RETURN(Tensor values, AsDType(call.in(last), out.dtype()));
+  std::vector<const TensorMeta*> indices;
+  for (size_t i = 1; i < last; ++i)
+    indices.push_back(call.operands[i].defined() ? &call.in(i).meta() : nullptr);
+  if (FillsMask(indices, values.meta()) && !BoolAttr(call.attrs, 0)) {
+    TensorMeta number = values.meta();
+    number.sizes.clear(), number.strides.clear();
+    values = values.WithMeta(std::move(number));
+  }
   Result<Sizes> sizes = BroadcastSizes(values.sizes(), plan.view.sizes);
   if (!sizes.ok() || *sizes != plan.view.sizes) {
     return RuntimeError("shape mismatch: value tensor of shape " + SizesText(values.sizes()) +

@@ -18,6 +18,13 @@ TEST(Work, CountsProductsElementsAndBytes) {
   EXPECT_EQ(work.bytes, 4 * (12 + 6 + 1));
 }
 
+TEST(Work, WhatHasAShaderCountsWhatItReadsOrWrites) {
+  Build b;
+  ValueRef scores = b.Do(Op::k_softmax, {b.Input("x", DType::kFloat32, {4, 3})}, {int64_t{1}, None{}});
+  b.Out(b.Do(Op::k_embedding, {scores, b.Input("i", DType::kInt64, {6})}, {int64_t{-1}}));
+  EXPECT_EQ(WorkOf(b.graph).elements, 12 + 18);
+}
+
 TEST(Work, IsNothingWhereTheGpuHasNoShader) {
   Build doubles;
   doubles.Out(doubles.Do(Op::k_exp, {doubles.Input("x", DType::kFloat64, {9})}));
