@@ -214,10 +214,11 @@ class Indexed {
     const Ids at = Indices(static_cast<size_t>(Out().rank()));
     int64_t end = 0;
     int value = -1, before = -1;  // `before`: the index lies in an earlier part
-    for (ValueRef v : parts) {
+    for (size_t i = 0; i < parts.size(); ++i) {  // the same value may be there twice
+      const ValueRef v = parts[i];
       const int64_t begin = end;
       end += stack ? 1 : Meta(v).sizes[dim];
-      const int inside = v == parts.back() ? -1 : Test(Prim::k_lt, at[dim], Parameter(end));
+      const int inside = i + 1 == parts.size() ? -1 : Test(Prim::k_lt, at[dim], Parameter(end));
       Ids place = at;
       if (stack)
         place.erase(place.begin() + static_cast<long>(dim));
@@ -523,6 +524,7 @@ class Indexed {
       const int index = Index(outer.size() + i);
       place = place < 0 ? index : Whole(Prim::k_add, Whole(Prim::k_mul, place, Parameter(inner[i])), index);
     }
+    if (place < 0) place = Constant(LaneType::kI32, 0);  // of one number
     const int nowhere = Constant(LaneType::kI32, 0x7fffffff);
     FinishStage(true, {FoldOf(FoldKind::kMin, Select(LaneType::kI32, hit, place, nowhere))}, {});
     std::vector<Store> stores;
