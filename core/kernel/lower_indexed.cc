@@ -74,7 +74,7 @@ class Indexed {
 
   // ---- Instructions
 
-  int Emit(Prim prim, LaneType type, Ids args = {}, uint64_t imm = 0) {
+  int Emit(Prim prim, LaneType type, std::initializer_list<int> args = {}, uint64_t imm = 0) {
     Instr instr{prim, type, {-1, -1, -1, -1}, imm};
     std::copy(args.begin(), args.end(), instr.args);
     const int id = k_.Append(instr);
@@ -175,13 +175,13 @@ class Indexed {
     return loops;
   }
 
-  void FinishStage(bool element, const std::vector<Fold>& folds, const std::vector<Store>& stores) {
+  void FinishStage(bool element, std::initializer_list<Fold> folds, std::vector<Store> stores) {
     stage_.element = element;
     for (const Fold& fold : folds) {
       stage_.folds.push_back(static_cast<int>(k_.folds.size()));
       k_.folds.push_back(fold);
     }
-    stage_.stores = stores;
+    stage_.stores = std::move(stores);
     k_.stages.push_back(std::move(stage_));
     stage_ = {};
   }
@@ -213,7 +213,7 @@ class Indexed {
     if (parts.empty() || static_cast<int>(parts.size()) >= max_buffers_) return false;
     const Ids at = Indices(static_cast<size_t>(Out().rank()));
     int64_t end = 0;
-    int value = -1, before = -1;  // `before`: the index lies in an earlier part
+    int value = -1, before = -1;                 // `before`: the index lies in an earlier part
     for (size_t i = 0; i < parts.size(); ++i) {  // the same value may be there twice
       const ValueRef v = parts[i];
       const int64_t begin = end;

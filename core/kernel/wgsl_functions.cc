@@ -167,7 +167,6 @@ constexpr Function kFunctions[] = {
     {"tb_sin", "fn tb_sin(x: f32) -> f32 { return select(tb_sin_turned(x, 0), x, x == 0.0); }\n"},
     {"tb_cos", "fn tb_cos(x: f32) -> f32 { return tb_sin_turned(x, 1); }\n"},
     {"tb_tan", "fn tb_tan(x: f32) -> f32 { return tb_sin(x) / tb_cos(x); }\n"},
-    // As tb_expm1 of 2 |x|, whose half is kept.
     // A quotient of polynomials in the square: relative 4e-7, and half the work of an exponential.
     {"tb_tanh", R"(fn tb_tanh(x: f32) -> f32 {
   let c = clamp(x, -9.0, 9.0);

@@ -340,10 +340,6 @@ int TensorSetItem(PyObject* self, PyObject* key, PyObject* value) {
   Tensor tensor = AsTensor(self);
   if (!CheckWritable(self) || ScalarKeyOn0d(tensor, key)) return -1;
   EagerResolver resolver;
-  std::vector<IndexStep> steps;
-  if (!DecomposeIndex(tensor.meta(), key, resolver, &steps)) return -1;
-  const IndexStep* index = nullptr;
-  if (!ApplyViews(steps, &tensor, &index)) return -1;
   OperandHandle handle = -1;
   Tensor source;
   if (IsNumber(value)) {
@@ -357,13 +353,19 @@ int TensorSetItem(PyObject* self, PyObject* key, PyObject* value) {
                  std::string(DTypeScalarName(tensor.dtype())).c_str());
     return -1;
   }
+  if (key == Py_False) return 0;  // whatever the value's sizes and dtype
+  if (key == Py_True) key = Py_None;
+  std::vector<IndexStep> steps;
+  if (!DecomposeIndex(tensor.meta(), key, resolver, &steps)) return -1;
+  const IndexStep* index = nullptr;
+  if (!ApplyViews(steps, &tensor, &index)) return -1;
   Status status;
   if (!CheckOverlap(tensor, {source})) return -1;
   if (index == nullptr) {
     status = CopyInto(tensor, DropLeadingOnes(std::move(source), tensor.meta().rank()));
   } else {
     std::vector<Tensor> operands = WithIndices(tensor, *index, resolver);
-    operands.push_back(std::move(source));
+    operands.push_back(DropLeadingOnes(std::move(source), 0));
     auto result = Execute(Op::k_index_put, operands, DefaultAttrs(Op::k_index_put));
     status = result.ok() ? CopyInto(tensor, (*result)[0]) : result.status();
   }

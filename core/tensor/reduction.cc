@@ -89,7 +89,7 @@ void Sum<int64_t>(const Fold& fold, const Tensor& self, const Tensor& out, bool)
   ForOutputs<int64_t>(fold, self, [&](int64_t o, const int64_t* base) {
     int64_t total = 0;
     ForFoldedRuns(fold, base, [&](const int64_t* p, int64_t stride, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) total = WrapAdd(total, p[i * stride]);
+      total = WrapAdd(total, SumRun(p, stride, count));
     });
     out.data<int64_t>()[o] = total;
   });
@@ -185,43 +185,6 @@ void LogSumExp(const Fold& fold, const Tensor& self, const Tensor& out) {
 }
 
 }  // namespace
-
-double SumRun(const float* data, int64_t stride, int64_t count) {
-  constexpr int64_t kLanes = 16, kBlock = 256;
-  double total = 0;
-  if (stride == 1) {
-    for (; count >= kLanes;) {
-      int64_t block = std::min(count, kBlock) / kLanes * kLanes;
-      float lanes[kLanes] = {};
-      for (int64_t i = 0; i < block; i += kLanes) {
-        for (int64_t j = 0; j < kLanes; ++j) lanes[j] += data[i + j];
-      }
-      for (int64_t j = 0; j < kLanes; ++j) total += static_cast<double>(lanes[j]);
-      data += block;
-      count -= block;
-    }
-  }
-  for (int64_t i = 0; i < count; ++i) total += static_cast<double>(data[i * stride]);
-  return total;
-}
-
-double SumRun(const double* data, int64_t stride, int64_t count) {
-  constexpr int64_t kLanes = 8, kBlock = 512;
-  double total = 0;
-  while (count > 0) {
-    int64_t block = std::min(count, kBlock), even = block / kLanes * kLanes;
-    double lanes[kLanes] = {};
-    for (int64_t i = 0; i < even; i += kLanes) {
-      for (int64_t j = 0; j < kLanes; ++j) lanes[j] += data[(i + j) * stride];
-    }
-    for (int64_t i = even; i < block; ++i) lanes[i - even] += data[i * stride];
-    for (int64_t j = 1; j < kLanes; ++j) lanes[0] += lanes[j];
-    total += lanes[0];
-    data += block * stride;
-    count -= block;
-  }
-  return total;
-}
 
 Fold MakeFold(const TensorMeta& meta, const std::vector<bool>& folded) {
   Fold fold;

@@ -58,6 +58,7 @@ std::vector<bool> FoldedDims(Op op, const TensorMeta& self, const Attrs& attrs);
 // The sum of a run of float32: blocks in 16 lanes, blocks added in double.
 double SumRun(const float* data, int64_t stride, int64_t count);
 double SumRun(const double* data, int64_t stride, int64_t count);
+int64_t SumRun(const int64_t* data, int64_t stride, int64_t count);
 
 Result<std::vector<Tensor>> ExecuteReduction(Op op, const std::vector<Tensor>& operands, const Attrs& attrs,
                                              const std::vector<TensorMeta>& outputs);

@@ -95,7 +95,12 @@ class Builder {
                      static_cast<size_t>(random_.Below(std::min<int>(3, static_cast<int>(values_.size()))))];
     return values_[static_cast<size_t>(random_.Below(static_cast<int>(values_.size())))];
   }
+  // Conversions of values out of range differ between machines.
+  bool Differs(ValueRef from, DType to) const {
+    return IsFloating(out_.graph.meta(from).dtype) && !IsFloating(to) && to != DType::kBool;
+  }
   void Add(Op op, std::vector<ValueRef> operands, Attrs attrs = {}) {
+    if (op == Op::k_copy && Differs(operands[1], out_.graph.meta(operands[0]).dtype)) return;
     const Result<ValueRef> v = out_.graph.AddNode(op, std::move(operands), std::move(attrs));
     if (v.ok()) values_.push_back(*v);  // what PyTorch would refuse is left out
   }
@@ -158,9 +163,7 @@ class Builder {
       case 8: Add(Op::k_where, {Pick(), x, Pick()}); break;
       case 9: {
         const DType to = RandomDType();
-        // Conversions of values out of range differ between machines.
-        if (IsFloating(meta.dtype) && !IsFloating(to) && to != DType::kBool) break;
-        Add(Op::k_to, {x}, {Attr(to)});
+        if (!Differs(x, to)) Add(Op::k_to, {x}, {Attr(to)});
         break;
       }
       case 10: {

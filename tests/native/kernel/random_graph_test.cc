@@ -68,7 +68,8 @@ TEST(RandomGraph, ExecutorAgreesWithReference) {
     for (int run = 0; run < 2; ++run) {
       const Result<std::vector<Tensor>> got = (*executable)->Run(c.inputs);
       if (!want.ok()) continue;  // an error of the data in a node that nothing needs may go with it
-      ASSERT_TRUE(got.ok()) << seed << " " << got.status().message();
+      ASSERT_TRUE(got.ok()) << seed << " " << got.status().message() << "\n"
+                            << Print(c.graph) << (*executable)->PlanText();
       ASSERT_EQ(got->size(), want->size());
       for (size_t i = 0; i < want->size(); ++i) {
         const std::string difference = Compare((*got)[i], (*want)[i], 2e-3);

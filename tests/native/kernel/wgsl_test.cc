@@ -130,7 +130,7 @@ TEST(Wgsl, HalvesAreWhatStaysInsideAndOwnInputs) {
   const ValueRef hidden = b.Do(Op::k_relu, {b.Do(Op::k_linear, {x, w, {}})});
   b.graph.AddOutput(b.Do(Op::k_linear, {hidden, v, {}}));
   DeviceLimits limits;
-  EXPECT_EQ(b.Plan(limits).value()->json().find("half"), std::string::npos);
+  EXPECT_EQ(b.Plan(limits).value()->json().find("\"half\""), std::string::npos);
   limits.halves = true;
   limits.own_inputs = {1};
   const std::string json = b.Plan(limits).value()->json();
@@ -149,7 +149,7 @@ TEST(Wgsl, HalvesAreWhatStaysInsideAndOwnInputs) {
   const ValueRef sums = host.Do(Op::k_cumsum, {host.Do(Op::k_exp, {host.Input(DType::kFloat32, {4, 6})})},
                                 {int64_t{1}, None{}});
   host.graph.AddOutput(host.Do(Op::k_neg, {sums}));
-  EXPECT_EQ(host.Plan(limits).value()->json().find("half"), std::string::npos);
+  EXPECT_EQ(host.Plan(limits).value()->json().find("\"half\""), std::string::npos);
 }
 
 TEST(Wgsl, WhatIsLookedUpHasBoundsThatTheHostChecks) {
