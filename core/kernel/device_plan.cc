@@ -40,11 +40,17 @@ std::string Nodes(const Step& step) {
   return Numbers(ids);
 }
 
+std::string PlaceText(int slot, const TensorMeta& meta) {
+  return "\"slot\":" + std::to_string(slot) + ",\"dtype\":" + Quoted(std::string(DTypeName(meta.dtype))) +
+         ",\"shape\":" + Numbers(meta.sizes) + ",\"strides\":" + Numbers(meta.strides) +
+         ",\"offset\":" + std::to_string(meta.offset) + "}";
+}
+
 std::string Indices(const Step& step) {
   std::string rows;
-  for (const IndexSlot& index : step.indices) {
-    rows += (rows.empty() ? "" : ",") + std::string("{\"slot\":") + std::to_string(index.slot) +
-            ",\"low\":" + std::to_string(index.low) + ",\"high\":" + std::to_string(index.high) + "}";
+  for (const IndexPlace& index : step.indices) {
+    rows += (rows.empty() ? "" : ",") + std::string("{\"low\":") + std::to_string(index.low) +
+            ",\"high\":" + std::to_string(index.high) + "," + PlaceText(index.place.slot, index.place.meta);
   }
   return rows.empty() ? "" : ",\"indices\":[" + rows + "]";
 }
@@ -180,10 +186,7 @@ class Writer {
       for (const Step& step : plan_.steps) {
         if (step.kind == Step::Kind::kCopy && step.results[0] == place.slot) meta = step.places[0].meta;
       }
-      text += (text.empty() ? "" : ",") + std::string("{\"slot\":") + std::to_string(place.slot) +
-              ",\"dtype\":" + Quoted(std::string(DTypeName(meta.dtype))) +
-              ",\"shape\":" + Numbers(meta.sizes) + ",\"strides\":" + Numbers(meta.strides) +
-              ",\"offset\":" + std::to_string(meta.offset) + "}";
+      text += (text.empty() ? "{" : ",{") + PlaceText(place.slot, meta);
     }
     return text;
   }

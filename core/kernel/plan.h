@@ -45,9 +45,9 @@ struct Pointer {
   int64_t offset;  // bytes from the slot's first element
 };
 
-// Elements of a slot that a step uses as indices, and where they must lie: [low, high).
-struct IndexSlot {
-  int slot;
+// Elements that a step uses as indices, and where they must lie: [low, high).
+struct IndexPlace {
+  Place place;
   int64_t low, high;
 };
 
@@ -59,7 +59,7 @@ struct Step {
   std::vector<Pointer> pointers;
   std::vector<int64_t> scratch_offsets;  // in the arena
   std::vector<NodeId> nodes;             // what it computes
-  std::vector<IndexSlot> indices;
+  std::vector<IndexPlace> indices;
   std::string name;
   // kProduct; `kernel` is its epilogue, if any
   ProductShape product;

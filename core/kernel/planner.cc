@@ -149,8 +149,7 @@ class Planner {
     }
     for (size_t i = 0; i < lowered.parameters.size(); ++i)
       step->cells[static_cast<size_t>(ParameterCell(k, static_cast<int>(i)))] = lowered.parameters[i];
-    for (const IndexBounds& b : lowered.indices)
-      step->indices.push_back({SlotOf(Base(b.value)), b.low, b.high});
+    for (const IndexBounds& b : lowered.indices) step->indices.push_back({PlaceOf(b.value), b.low, b.high});
     for (LaneType type : options_.device ? std::vector<LaneType>{} : k.scratch) {
       scratch_users_.push_back({Now(), static_cast<int>(step->scratch_offsets.size()),
                                 AddTemporary(lowered.RowLength() * (IsWide(type) ? 8 : 4))});

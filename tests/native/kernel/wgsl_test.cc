@@ -157,8 +157,9 @@ TEST(Wgsl, WhatIsLookedUpHasBoundsThatTheHostChecks) {
   const ValueRef table = b.Input(DType::kFloat32, {10, 4}), ids = b.Input(DType::kInt64, {3, 2});
   b.graph.AddOutput(b.Do(Op::k_embedding, {table, ids}, {int64_t{-1}}));
   const std::string json = b.Plan().value()->json();
-  for (const char* text :
-       {"\"indices\":[{\"slot\":0,\"low\":0,\"high\":10}]", "bitcast<i32>(g1[o0].x)", "bitcast<i32>(p.c["}) {
+  for (const char* text : {"\"indices\":[{\"low\":0,\"high\":10,\"slot\":0,\"dtype\":\"int64\",\"shape\":[3,"
+                           "2],\"strides\":[2,1],\"offset\":0}]",
+                           "bitcast<i32>(g1[o0].x)", "bitcast<i32>(p.c["}) {
     EXPECT_NE(json.find(text), std::string::npos) << text << "\n" << json;
   }
   Built wrapped;

@@ -7,7 +7,7 @@
 import type { DType } from "../export_file.js";
 import { kMapForReading, kUsage } from "./buffers.js";
 import type { GpuDevice } from "./device.js";
-import { allWithin, fromDevice, roundedFloat, slotBytes, toDevice, toHalves } from "./elements.js";
+import { allWithin, dense, fromDevice, roundedFloat, slotBytes, toDevice, toHalves } from "./elements.js";
 import { GpuFault } from "./fault.js";
 import type { Dispatch, Plan, PlanHost, Slot, Step } from "./plan.js";
 
@@ -58,9 +58,8 @@ export class GpuProgram {
   /** Compiles the plan's shaders and writes what does not change from run to run. */
   static async make(gpu: GpuDevice, plan: Plan, host: PlanHost): Promise<GpuProgram> {
     gpu.assertAlive();
-    for (const { slot, low, high } of plan.steps.flatMap(indicesOf)) {
-      const { kind, dtype } = plan.slots[slot] as Slot;
-      if (kind === "constant") assertWithin(dtype, host.constant(slot), low, high);
+    for (const one of plan.steps.flatMap(indicesOf)) {
+      if (plan.slots[one.slot]?.kind === "constant") assertWithin(one, host.constant(one.slot));
     }
     const pipelines = await Promise.all(plan.shaders.map(({ code }) => gpu.pipeline(code)));
     return gpu.checked(() => {
@@ -185,12 +184,12 @@ class Run {
   /** Looks at the indices that the host has. */
   #assertKnown(inputs: GpuInput[], known: (Uint8Array | undefined)[]): void {
     for (const one of this.#plan.steps.flatMap(indicesOf)) {
-      const { kind, index, dtype } = this.#slot(one.slot);
+      const { kind, index } = this.#slot(one.slot);
       if (kind === "input") {
         const input = inputs[index as number];
         const bytes = input instanceof Uint8Array ? input : known[index as number];
         if (bytes === undefined) continue;
-        assertWithin(dtype, bytes, one.low, one.high);
+        assertWithin(one, bytes);
       }
       if (kind !== "temporary") this.#within.add(one);
     }
@@ -202,7 +201,7 @@ class Run {
     const buffers = open.map(({ slot }) => this.#buffer(slot));
     const read = await readSlots(this.#gpu, this.#counters, slots, buffers);
     open.forEach((one, i) => {
-      assertWithin((slots[i] as Slot).dtype, read[i] as Uint8Array, one.low, one.high);
+      assertWithin(one, read[i] as Uint8Array);
       this.#within.add(one);
     });
   }
@@ -322,12 +321,15 @@ function spread(plan: Plan): number {
   return Math.ceil((Math.ceil(most / 4) * 16) / kCellAlignment);
 }
 
-function indicesOf(step: Step): { slot: number; low: number; high: number }[] {
+type Indices = NonNullable<Dispatch["indices"]>[number];
+function indicesOf(step: Step): Indices[] {
   return step.kind === "dispatch" ? (step.indices ?? []) : [];
 }
 
-function assertWithin(dtype: DType, bytes: Uint8Array, low: number, high: number): void {
-  if (!allWithin(dtype, bytes, low, high))
+/** `storage`: of the whole slot, as the CPU has it. */
+function assertWithin(indices: Indices, storage: Uint8Array): void {
+  const { dtype, low, high } = indices;
+  if (!allWithin(dtype, bytesOf(dense(storage, indices)), low, high))
     throw new GpuFault("index", "an index of the graph is out of range");
 }
 

@@ -29,8 +29,8 @@ export interface Dispatch {
   groups: [number, number, number];
   /** Of a batched product: where its matrices start; bound after the slots. */
   offsets?: number[];
-  /** Slots whose elements must lie in [low, high) before it may run. */
-  indices?: { slot: number; low: number; high: number }[];
+  /** What must lie in [low, high) before it may run: those elements of a slot, not its others. */
+  indices?: (Place & { low: number; high: number })[];
 }
 
 export type Step =
@@ -38,7 +38,8 @@ export type Step =
   | { kind: "copy"; from: number; to: number }
   | { kind: "host"; name: string; reads: number[]; writes: number[] };
 
-export interface Output {
+/** Elements of a slot. */
+export interface Place {
   slot: number;
   dtype: DType;
   shape: number[];
@@ -50,7 +51,7 @@ export interface Plan {
   slots: Slot[];
   shaders: { code: string }[];
   steps: Step[];
-  outputs: Output[];
+  outputs: Place[];
 }
 
 /** What the core computes for a plan while it runs. */
