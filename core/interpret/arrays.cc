@@ -23,7 +23,7 @@ PyObject* OnlyWhileTracing(PyObject*, PyObject*) {
   return nullptr;
 }
 
-enum Intrinsic { kMemory, kArray, kScalar, kKind, kAsk, kNoModel, kRequire, kEffect, kSite };
+enum Intrinsic { kMemory, kArray, kScalar, kKind, kAsk, kNoModel, kRequire, kEffect, kLater, kSite };
 PyMethodDef kIntrinsics[] = {
     {"_array_memory", OnlyWhileTracing, METH_VARARGS,
      "(array) -> tensor over its memory; numbers as they are."},
@@ -34,6 +34,9 @@ PyMethodDef kIntrinsics[] = {
     {"_array_no_model", OnlyWhileTracing, METH_VARARGS, "(reason[, code]): a graph break."},
     {"_array_require", OnlyWhileTracing, METH_VARARGS, "(0-d bool tensor): false hands the call back."},
     {"_effect", OnlyWhileTracing, METH_VARARGS, "(function, name, *args): the call, at the replay."},
+    {"_later", OnlyWhileTracing, METH_VARARGS,
+     "(type, function, *args): what the function gives in each call, of that type; None: as it is now, "
+     "guarded."},
     {"_site", OnlyWhileTracing, METH_VARARGS, "(file) -> file, line, function of the caller outside of it."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -270,6 +273,28 @@ Var Trace::ArrayIntrinsic(PyObject* function, const std::vector<Var>& args) {
       if (f == nullptr) return Break("the caller is not among the traced frames");
       const int line = f->parts->image.instructions[static_cast<size_t>(f->pc)].position.line;
       return ConstSteal(Py_BuildValue("(OiO)", f->code->co_filename, line, f->code->co_name));
+    }
+    case kLater: {
+      Var f = args.size() > 1 ? Look(args[1]) : nullptr;
+      if (f == nullptr || f->kind != VariableKind::kObject)
+        return Break("internal: no function", BreakKind::kInternal);
+      Source s{SourceKind::kCall};
+      s.object = ObjectOf(f->value.get());
+      s.name = "later";
+      std::vector<PyObject*> values;
+      for (size_t i = 2; i < args.size(); i++) {
+        Var operand = Look(args[i]);
+        s.operands.push_back(SourceOf(operand));
+        values.push_back(operand->value.get());
+      }
+      if (v->IsConst(Py_None)) {
+        PyRef now = PyRef::Steal(PyObject_Vectorcall(f->value.get(), values.data(), values.size(), nullptr));
+        if (!now) return RaiseFromPython();
+        keep_alive_.push_back(now);
+        return Lazy(now.get(), sources_.Intern(std::move(s)));
+      }
+      if (s.operands.empty()) s.detail = sources_.size();  // each time anew
+      return Scalar(reinterpret_cast<PyTypeObject*>(v->value.get()), sources_.Intern(std::move(s)), nullptr);
     }
     case kRequire:
       if (v->kind != VariableKind::kTensor)

@@ -79,14 +79,14 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
   o = Look(o);
   PyTypeObject* type = o->type;
   if (o->kind == VariableKind::kTensor) {
-    if (o->source.defined() && !IsForeign(o) && TypeLookup(type, name, true) == nullptr && value != nullptr) {
+    if (!IsForeign(o) && TypeLookup(type, name, true) == nullptr && value != nullptr) {
       NoteAttribute(o, name, value);
       return true;
     }
     Break({"attribute '", PyUnicode_AsUTF8(name), "' of a tensor is set"});
     return false;
   }
-  if (o->kind == VariableKind::kConst || o->kind == VariableKind::kScalar) {
+  if (IsValue(o) && (type->tp_dictoffset != 0 || PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT))) {
     Break({"attribute assignment on '", type->tp_name, "'"});
     return false;
   }
@@ -169,19 +169,27 @@ bool Trace::SetAttrGeneric(Var o, PyObject* name, Var value) {
     bool function_name =
         type == &PyFunction_Type && (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 ||
                                      strcmp(text, "__doc__") == 0 || strcmp(text, "__module__") == 0);
-    bool exception_fact = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0 &&
-                          o->kind == VariableKind::kNew &&
-                          (strcmp(text, "__cause__") == 0 || strcmp(text, "__suppress_context__") == 0);
-    if (value != nullptr && strcmp(text, "args") == 0 && o->kind == VariableKind::kNew &&
-        PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0) {
+    auto* exception_type = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+    const bool exception = PyType_IsSubtype(type, exception_type) != 0;
+    const bool cause = exception && strcmp(text, "__cause__") == 0;
+    if (value != nullptr && exception && strcmp(text, "args") == 0) {
       std::vector<Var> items;
       if (!Iterate(value, &items)) return false;
-      o->items = std::move(items);
-      return true;
+      if (o->kind == VariableKind::kNew) {
+        o->items = std::move(items);
+      } else {
+        NoteAttribute(o, name, NewTuple(std::move(items)));
+      }
+      return failure_ == Failure::kNone;
     }
+    bool exception_fact =
+        (cause && value != nullptr &&
+         (Look(value)->IsConst(Py_None) || PyType_IsSubtype(TypeOf(value), exception_type) != 0)) ||
+        (exception && o->kind == VariableKind::kNew && strcmp(text, "__suppress_context__") == 0);
     if (value != nullptr && (function_name || exception_fact)) {
       NoteAttribute(o, name, value);
-      return true;
+      if (cause) NoteAttribute(o, TB_NAME("__suppress_context__"), Bool(true));
+      return failure_ == Failure::kNone;
     }
     Break({"assignment to '", PyUnicode_AsUTF8(name), "' of '", type->tp_name, "'"},
           BreakKind::kKeptByPython);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace thirdbook {
 
@@ -14,11 +15,9 @@ enum class BreakKind : uint8_t {
 #undef TB_BREAK
 };
 
-struct BreakKindInfo {
-  const char *code, *why, *hint;
-};
-
-const BreakKindInfo& Info(BreakKind kind);
+const char* CodeOf(BreakKind kind);
+std::string WhyOf(BreakKind kind);  // from the package's _break_texts: long texts are no code
+std::string HintOf(BreakKind kind);
 BreakKind BreakKindOf(const char* code);  // kInternal: there is no such code
 
 }  // namespace thirdbook

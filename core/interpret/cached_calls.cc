@@ -2,10 +2,14 @@
 //
 //   hit   ──▶ what the cache holds, as an input of the trace; the replay makes the call, which counts it
 //   miss  ──▶ the function, traced; the replay puts its result into the cache as the wrapper itself would
+//   full  ──▶ the entry that goes is the oldest: one of those that the trace has not asked for, else the
+//             first of those that it has (CacheUse)
 //
-// In: a wrapper that was there and a call. Out: the result. Invariant: the wrapper's own code keeps its
-// table, order and counts; only how it gets at the function is exchanged while a result is put in. Keys whose
-// hash or equality are user code, and entries that a full cache would let go of, break.
+// In: a wrapper that was there and a call, or its cache_info or cache_clear. Out: the result. Invariant: the
+// wrapper's own code keeps its table, order and counts; only how it gets at the function is exchanged while a
+// result is put in. Keys whose hash or equality are user code break, and so does asking for an entry that may
+// have been among those that went.
+#include <algorithm>
 #include <cstring>
 
 #include "interpret/builtins.h"
@@ -132,12 +136,37 @@ PyObject* Holds(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return held == nullptr && PyErr_Occurred() != nullptr ? nullptr : PyBool_FromLong(held != nullptr);
 }
 
-// (wrapper): how many entries find a place before one must go; None: any number.
-PyObject* Room(PyObject*, PyObject* const* args, Py_ssize_t) {
-  PyRef info = PyRef::Steal(PyObject_CallMethod(args[0], "cache_info", nullptr));
-  if (!info) return nullptr;
-  PyObject* most = PyTuple_GET_ITEM(info.get(), 2);
-  return most == Py_None ? Py_NewRef(most) : PyNumber_Subtract(most, PyTuple_GET_ITEM(info.get(), 3));
+// (wrapper, shape, *args): how many entries are older than the one that is held.
+PyObject* Rank(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  PyRef key = PyRef::Steal(KeyOf(args[0], args[1], args + 2, nargs - 2));
+  Parts parts;
+  Py_TYPE(args[0])->tp_traverse(args[0], Visit, &parts);
+  PyObject* entry = key && parts.table != nullptr ? PyDict_GetItemWithError(parts.table, key.get()) : nullptr;
+  if (entry == nullptr) {
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_KeyError, "not in the cache");
+    return nullptr;
+  }
+  struct Search {
+    PyObject *key, *type, *before;
+    long seen = 0;
+  } search{nullptr, reinterpret_cast<PyObject*>(Py_TYPE(entry)), nullptr};
+  PyObject *held, *at;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(parts.table, &position, &held, &at) != 0) {
+    if (at == entry) search.key = held;
+  }
+  // The wrapper's type, then key, result and type of each entry, oldest use first.
+  auto visit = [](PyObject* o, void* to) {
+    auto* s = static_cast<Search*>(to);
+    const bool is_key =
+        s->before != nullptr && PyType_Check(s->before) && (s->seen == 0 || s->before == s->type);
+    if (is_key && o == s->key) return 1;
+    if (o == s->type) s->seen++;
+    s->before = o;
+    return 0;
+  };
+  if (Py_TYPE(args[0])->tp_traverse(args[0], visit, &search) == 0) search.seen = 0;
+  return PyLong_FromLong(search.seen);
 }
 
 PyObject* CallWrapper(PyObject* wrapper, PyObject* shape, PyObject* const* args, Py_ssize_t nargs) {
@@ -182,12 +211,12 @@ PyObject* Miss(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return PyErr_Occurred() == nullptr ? Py_NewRef(Py_None) : nullptr;
 }
 
-enum CacheFunction { kPeek, kHolds, kRoom, kUse, kFill, kMiss };
+enum CacheFunction { kPeek, kHolds, kRank, kUse, kFill, kMiss };
 PyObject* Function(CacheFunction which) {
 #define TB_FAST(function) \
   reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function)), METH_FASTCALL, nullptr
   static PyMethodDef methods[] = {{"cached", TB_FAST(Peek)},     {"is_cached", TB_FAST(Holds)},
-                                  {"cache_room", TB_FAST(Room)}, {"cache_hit", TB_FAST(Use)},
+                                  {"cache_rank", TB_FAST(Rank)}, {"cache_hit", TB_FAST(Use)},
                                   {"cache_fill", TB_FAST(Fill)}, {"cache_miss", TB_FAST(Miss)}};
 #undef TB_FAST
   static PyObject* functions[std::size(methods)] = {};
@@ -219,15 +248,19 @@ Var Trace::CallCached(Var wrapper, const std::vector<Var>& args_in, PyObject* kw
   PyObject* o = wrapper->value.get();
   PyRef shape;
   if (!ShapeOfCall(o, kwnames, &shape)) return Break("a cache of an unusual kind is called");
-  PyRef& filled = cached_[o];
-  if (!filled) filled = PyRef::Steal(PyDict_New());
+  CacheUse& use = cached_[o];
+  if (!use.recent) use.recent = PyRef::Steal(PyDict_New());
   std::vector<Var> args = {Look(wrapper), Const(shape.get())};
-  std::vector<PyObject*> values;
+  std::vector<PyObject*> values, constants = {o, shape.get()};
   for (Var a : args_in) {
     a = Look(a);
     args.push_back(a);
-    // What this trace has put in may be meant: then the value matters.
-    const bool open = a->kind == VariableKind::kScalar && a->value && PyDict_GET_SIZE(filled.get()) == 0;
+    // What this trace has asked for may be meant: then the value matters.
+    const bool open = a->kind == VariableKind::kScalar && a->value && PyDict_GET_SIZE(use.recent.get()) == 0;
+    if (PyTypeObject* base = BaseContainer(a->type); base != nullptr && base == a->type && !open) {
+      PyRef empty = PyRef::Steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(base)));
+      if (!empty || PyObject_Hash(empty.get()) == -1) return RaiseFromPython();
+    }
     PyObject* value = open                                     ? a->value.get()
                       : a->kind == VariableKind::kObject       ? a->value.get()
                       : IsValue(a) || a->type == &PyTuple_Type ? ConstValue(a)
@@ -236,6 +269,7 @@ Var Trace::CallCached(Var wrapper, const std::vector<Var>& args_in, PyObject* kw
     if (value == nullptr || !IsSafeKey(value))
       return Break({"a cache is asked with a '", a->type->tp_name, "'"}, BreakKind::kUserHash);
     values.push_back(value);
+    constants.push_back(value);
   }
   const Py_ssize_t count = static_cast<Py_ssize_t>(values.size());
   PyRef key = PyRef::Steal(KeyOf(o, shape.get(), values.data(), count));
@@ -253,12 +287,40 @@ Var Trace::CallCached(Var wrapper, const std::vector<Var>& args_in, PyObject* kw
     s.name = name;
     return sources_.Intern(std::move(s));
   };
-  PyObject* here = PyDict_GetItemWithError(filled.get(), key.get());
-  PyObject* held = here == nullptr ? Held(o, key.get()) : nullptr;
+  PyRef info;
+  Var now = CacheInfoNow(args[0], &info);
+  if (now == nullptr) return nullptr;
+  PyObject* most = PyTuple_GET_ITEM(info.get(), 2);
+  const Py_ssize_t size = most == Py_None ? -1 : PyLong_AsSsize_t(most);
+  const bool all_recent = size >= 0 && PyDict_GET_SIZE(use.recent.get()) >= size;
+  PyObject* here = PyDict_GetItemWithError(use.recent.get(), key.get());
+  PyObject* held = here != nullptr || all_recent || use.cleared ? nullptr : Held(o, key.get());
   if (PyErr_Occurred() != nullptr) return RaiseFromPython();
+  if (held != nullptr && use.evicted > 0) {
+    // It is still there when as many as went were older than it, and not asked for meanwhile.
+    PyRef rank = PyRef::Steal(Rank(nullptr, constants.data(), static_cast<Py_ssize_t>(constants.size())));
+    if (!rank) return RaiseFromPython();
+    Var older = Compare(Py_GE, Scalar(&PyLong_Type, call(kRank, "cache_rank"), rank.release()),
+                        ConstSteal(PyLong_FromSsize_t(use.evicted + use.found)));
+    const int truth = older != nullptr && symbolic ? Truth(older) : -1;
+    if (truth == 0 || (truth < 0 && failure_ == Failure::kNone))
+      return Break("an entry is asked for that a full cache may have let go of", BreakKind::kKeptByPython);
+    if (truth < 0) return nullptr;
+  }
+  auto touch = [&](Var result) {  // the key is now the last one
+    PyObject* recent = cached_[o].recent.get();
+    PyRef element = PyRef::Steal(ElementShadow(result));
+    if (PyDict_DelItem(recent, key.get()) != 0) PyErr_Clear();
+    return element && PyDict_SetItem(recent, key.get(), element.get()) == 0;
+  };
   if (here != nullptr || (held != nullptr && symbolic)) {
     Var result = here != nullptr ? FromShadow(here) : Lazy(held, call(kPeek, "cached"));
     if (here == nullptr) items_reached_.push_back(result);
+    const bool open = std::ranges::any_of(args, [](Var a) { return a->kind == VariableKind::kScalar; });
+    use.open = use.open || open;
+    if (!open && !touch(result)) return RaiseFromPython();
+    if (here == nullptr) use.found++;
+    use.hits++;
     AddEffect(Fixed(Function(kUse)), std::move(args), {}, "cache hit");
     return result;
   }
@@ -267,33 +329,84 @@ Var Trace::CallCached(Var wrapper, const std::vector<Var>& args_in, PyObject* kw
     operands[i] = SourceOf(args[i]);
     if (!operands[i].defined()) return Break("a cache is asked with something new", BreakKind::kUserHash);
   }
-  GuardTruth(call(kHolds, "is_cached"), false, "not cached");
+  if (!all_recent && !use.cleared) GuardTruth(call(kHolds, "is_cached"), false, "not cached");
   Parts parts;
   Py_TYPE(o)->tp_traverse(o, Visit, &parts);
   Var result = Call(Fixed(parts.function), args_in, kwnames);
   if (result == nullptr) {
     if (failure_ != Failure::kRaise) return nullptr;
     Var raised = TakeRaised();
+    use.misses++;
     AddEffect(Fixed(Function(kMiss)), std::move(args), {}, "cache miss");
     return Raise(raised);
   }
-  // An entry that must go may die, and what it was is asked no more.
-  PyRef now = PyRef::Steal(Room(nullptr, &o, 1));
-  if (!now) return RaiseFromPython();
-  if (now.get() != Py_None) {
-    const SourceId room =
-        Expression(SourceKind::kCall, {wrapper->source}, ObjectOf(Function(kRoom)), "cache_room");
-    Var enough = Compare(Py_GT, Scalar(&PyLong_Type, room, now.release()),
-                         ConstSteal(PyLong_FromSsize_t(PyDict_GET_SIZE(filled.get()))));
-    const int fits = enough != nullptr ? Truth(enough) : -1;
-    if (fits < 0) return nullptr;
-    if (fits == 0) return Break("an entry of a full cache is exchanged", BreakKind::kKeptByPython);
+  CacheUse& after = cached_[o];  // the function may have used this cache, and others
+  bool fits = size < 0 || (after.cleared && after.added < size);
+  if (!fits && !after.cleared && after.evicted == 0) {
+    Var taken = GetItem(now, ConstSteal(PyLong_FromLong(3)));
+    Var enough = taken != nullptr ? Compare(Py_LT, taken, ConstSteal(PyLong_FromSsize_t(size - after.added)))
+                                  : nullptr;
+    const int truth = enough != nullptr ? Truth(enough) : -1;
+    if (truth < 0) return nullptr;
+    fits = truth == 1;
   }
-  PyRef element = PyRef::Steal(ElementShadow(result));
-  if (!element || PyDict_SetItem(filled.get(), key.get(), element.get()) != 0) return RaiseFromPython();
+  if (fits) {
+    after.added++;
+  } else if (size > 0) {
+    if (after.open) return Break("an entry of a full cache is exchanged", BreakKind::kKeptByPython);
+    if (!DropsQuietly(o, wrapper->source)) return nullptr;
+    after.evicted++;
+    PyObject *oldest, *unused;
+    Py_ssize_t position = 0;
+    if (PyDict_GET_SIZE(after.recent.get()) >= size &&
+        PyDict_Next(after.recent.get(), &position, &oldest, &unused) != 0)
+      PyDict_DelItem(after.recent.get(), PyRef::Borrow(oldest).get());
+  }
+  after.misses++;
+  if (size != 0 && !touch(result)) return RaiseFromPython();
   args.push_back(result);
   AddEffect(Fixed(Function(kFill)), std::move(args), {}, "cache miss");
   return result;
+}
+
+// What it says of itself before the replay.
+Var Trace::CacheInfoNow(Var wrapper, PyRef* info) {
+  PyTypeObject* type = Py_TYPE(wrapper->value.get());
+  static PyObject* name = PyUnicode_InternFromString("cache_info");
+  *info = PyRef::Steal(PyObject_CallMethodNoArgs(wrapper->value.get(), name));
+  if (!*info) return RaiseFromPython();
+  keep_alive_.push_back(*info);
+  return Lazy(info->get(), Expression(SourceKind::kCall, {wrapper->source},
+                                      ObjectOf(TypeLookup(type, name, false)), "cache_info"));
+}
+
+// cache_info() with what the trace has done so far; cache_clear().
+Var Trace::CacheMethod(Var wrapper, PyObject* descriptor, const char* name) {
+  const bool clear = strcmp(name, "cache_clear") == 0;
+  if (!clear && strcmp(name, "cache_info") != 0) return nullptr;
+  CacheUse& use = cached_[wrapper->value.get()];
+  if (clear) {
+    if (!DropsQuietly(wrapper->value.get(), wrapper->source)) return nullptr;
+    use = CacheUse{};
+    use.cleared = true;
+    AddEffect(Fixed(descriptor), {wrapper}, {}, name);
+    return None();
+  }
+  PyRef info;
+  Var now = CacheInfoNow(wrapper, &info);
+  if (now == nullptr) return nullptr;
+  const Py_ssize_t more[] = {use.hits, use.misses, 0, use.added};
+  std::vector<Var> items;
+  for (long i = 0; i < 4; i++) {
+    Var added = ConstSteal(PyLong_FromSsize_t(more[i]));
+    Var part = use.cleared && i != 2 ? added : GetItem(now, ConstSteal(PyLong_FromLong(i)));
+    if (part != nullptr && part != added && more[i] != 0) part = BinaryOp(0, part, added);
+    if (part == nullptr) return nullptr;
+    items.push_back(part);
+  }
+  Var made = NewTuple(std::move(items));
+  made->type = Py_TYPE(info.get());
+  return made;
 }
 
 }  // namespace thirdbook

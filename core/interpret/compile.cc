@@ -186,9 +186,8 @@ void RaiseUnsupported(const BreakReason& reason) {
     text += "\n  at " + reason.functions[i] + " (" + reason.stack[i].file + ":" +
             std::to_string(reason.stack[i].line) + ")";
   }
-  const BreakKindInfo& kind = Info(reason.kind);
-  text = text + "\n  explanation: " + kind.why + "\n  hint: " + kind.hint +
-         "\n  catalogue: docs/graph-breaks.md#" + kind.code;
+  text = text + "\n  explanation: " + WhyOf(reason.kind) + "\n  hint: " + HintOf(reason.kind) +
+         "\n  catalogue: docs/graph-breaks.md#" + CodeOf(reason.kind);
   PyErr_SetString(UnsupportedError(), text.c_str());
 }
 

@@ -36,6 +36,12 @@ bool HasOwnFields(PyTypeObject* type) {
   return false;
 }
 
+// Classes whose keywords are fields that are stored and no more: name=, obj=.
+bool HasNameAndObject(PyTypeObject* type) {
+  return reinterpret_cast<PyObject*>(type) == PyExc_AttributeError ||
+         PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_NameError)) != 0;
+}
+
 // Whether an exception class may be called with these names: by an __init__ of its own, or as some built-in
 // ones may.
 bool TakesKeywords(Trace& t, PyTypeObject* type, PyObject* kwnames) {
@@ -121,6 +127,18 @@ Var Trace::Construct(Var type_var, const std::vector<Var>& args, PyObject* kwnam
   } else if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT)) {
     return Break({"abstract class ", type->tp_name, " is instantiated"}, BreakKind::kPythonRaises);
   } else if (PyType_IsSubtype(type, exception_base) != 0 && TakesKeywords(*this, type, kwnames)) {
+    if (kwnames != nullptr && IsImmutableType(type) && HasNameAndObject(type)) {
+      const std::vector<PyObject*> nones(args.size(), Py_None);
+      const size_t positional = PositionalCount(args, kwnames);
+      PyRef accepted =
+          PyRef::Steal(PyObject_Vectorcall(type_var->value.get(), nones.data(), positional, kwnames));
+      if (!accepted) return RaiseFromPython();
+      made =
+          MakeException(type_var->value.get(), {args.begin(), args.begin() + static_cast<long>(positional)});
+      for (size_t i = positional; i < args.size(); i++)
+        NoteAttribute(made, PyTuple_GET_ITEM(kwnames, static_cast<Py_ssize_t>(i - positional)), args[i]);
+      return made;
+    }
     if (HasOwnFields(type) || (kwnames != nullptr && IsImmutableType(type))) {
       if (IsImmutableType(type)) made = ExceptionWithFields(type_var, args, kwnames);
       if (made != nullptr || failure_ != Failure::kNone) return made;
@@ -257,6 +275,15 @@ Var Trace::CallStaticNew(PyObject* function, const std::vector<Var>& args, PyObj
 }
 
 Var Trace::ExceptionText(Var e, bool repr) {
+  if (e->kind == VariableKind::kObject) {  // known by its arguments, unless its class keeps more
+    Var args = HasOwnFields(e->type) ? nullptr : GetAttr(e, TB_NAME("args"));
+    if (failure_ != Failure::kNone) return nullptr;
+    std::vector<Var> items;
+    if (args == nullptr)
+      return Break("text of an exception object that was there before the call", BreakKind::kKeptByPython);
+    if (!Iterate(args, &items)) return nullptr;
+    e = MakeException(reinterpret_cast<PyObject*>(e->type), std::move(items));
+  }
   if (e->value && repr) return ConstSteal(PyObject_Repr(e->value.get()));
   if (e->value && !repr) return ConstSteal(PyObject_Str(e->value.get()));
   if (repr) {

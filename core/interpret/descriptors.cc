@@ -219,9 +219,20 @@ Var Trace::BindDescriptor(PyObject* descriptor, Var object, PyTypeObject* type, 
       if (!PyCode_Check(value.get())) return Lazy(value.get(), source);
       AddIdentityGuard(source, value.get());
       return Fixed(value.get());
+    } else if (object->kind == VariableKind::kObject && object->type == &PyContextToken_Type &&
+               (strcmp(text, "var") == 0 || strcmp(text, "old_value") == 0)) {  // which never change
+      PyRef value = PyRef::Steal(PyObject_GenericGetAttr(object->value.get(), name));
+      if (!value) return RaiseFromPython();
+      return Lazy(value.get(), SlotSource(object, descriptor, name));
     } else if (PyType_IsSubtype(object->type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) != 0) {
       bool deleted;
       if (Var w = object->FindAttribute(name, &deleted)) return w;
+      if (object->kind == VariableKind::kObject &&
+          (strcmp(text, "args") == 0 || strcmp(text, "__cause__") == 0 || strcmp(text, "__context__") == 0)) {
+        PyRef value = PyRef::Steal(kind->tp_descr_get(descriptor, object->value.get(), nullptr));
+        if (!value) return RaiseFromPython();
+        return Lazy(value.get(), SlotSource(object, descriptor, name));
+      }
       if (strcmp(text, "args") == 0 && object->kind == VariableKind::kNew) return NewTuple(object->items);
       if (strcmp(text, "__context__") == 0 && object->kind == VariableKind::kNew)
         return object->context != nullptr ? object->context : None();

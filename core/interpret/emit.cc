@@ -391,6 +391,7 @@ bool Emitter::Run() {
       Op(Opcode::POP_TOP);
     }
   }
+  if (!FillPending()) return false;
   const bool plain_return = t_.writes().empty() && t_.WrittenInputs().empty() && !t_.reached_break();
   replayed_ = plain_return;
   if (!plain_return) {

@@ -166,7 +166,8 @@ bool Emitter::FillAttributes(Var v) {
 bool Emitter::StoreAttribute(Var object, PyObject* name, Var value) {
   static PyObject* setattr_name = PyUnicode_InternFromString("__setattr__");
   static PyObject* object_setattr = MethodOf(&PyBaseObject_Type, "__setattr__");
-  PyTypeObject* type = object->kind == VariableKind::kTensor ? Py_TYPE(object->value.get()) : object->type;
+  PyTypeObject* type =
+      object->kind == VariableKind::kTensor && object->value ? Py_TYPE(object->value.get()) : object->type;
   PyObject* found = t_.TypeLookup(type, name, false);
   bool is_class = object->kind == VariableKind::kObject && PyType_Check(object->value.get());
   bool shadowed = !is_class && found != nullptr && Py_TYPE(found)->tp_descr_set != nullptr &&
@@ -265,12 +266,14 @@ bool Emitter::BuildIterator(Var v) {
     return Fail(v, "a generator that is suspended in an exception handler outlives the traced code");
   if (IsMadeByCall(v)) {
     // What it iterates must be complete before it is made.
+    bool complete = true;
     for (Var arg : v->construct_args) {
       if (t_.Look(arg)->kind != VariableKind::kNew) continue;
       if (!Emit(arg)) return false;
       Op(Opcode::POP_TOP);
+      complete = false;
     }
-    if (!FillPending()) return false;
+    if (!complete && !FillPending()) return false;
     if (!Emit(v->construct_callable)) return false;
     Op(Opcode::PUSH_NULL);
     for (Var arg : v->construct_args) {
@@ -443,6 +446,7 @@ bool Emitter::BuildTensor(Var v) {
     if ((!base->taken || base->form.scalar) && whole()) {
       base->taken = true;
       v->emitted_slot = base_slot;
+      if (!v->attributes.empty()) pending_fills_.push_back(v);
       Op(Opcode::LOAD_FAST, base_slot);
       return true;
     }
@@ -480,6 +484,7 @@ bool Emitter::BuildTensor(Var v) {
   if (!Emit(parts.back())) return false;
   Op(Opcode::CALL, 4);
   StoreSlot(v);
+  if (!v->attributes.empty()) pending_fills_.push_back(v);
   return true;
 }
 

@@ -395,7 +395,7 @@ Step Interpreter::ExecuteBuild(const Instruction& i, bool* known) {
       Py_ssize_t position = 0;
       while (PyDict_Next(items->shadow.get(), &position, &key, &value) != 0) {
         if (i.op == Opcode::DICT_MERGE && PyDict_Contains(target.get(), key) != 0) {
-          t_.Break("a keyword argument is given twice", BreakKind::kPythonRaises);
+          t_.RaiseTwiceGiven(Peek(arg + 3), key);
           return Step::kFailed;
         }
         if (PyDict_SetItem(target.get(), key, value) != 0) return failed();

@@ -82,25 +82,9 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
       self->items.assign(args.begin() + 1, args.end());
       return None();
     }
-    if (strcmp(text, "__str__") == 0 || strcmp(text, "__repr__") == 0) {
-      return strcmp(text, "__str__") == 0 && self->kind == VariableKind::kNew ? ExceptionText(self, false)
-             : self->kind == VariableKind::kNew
-                 ? ExceptionText(self, true)
-                 : Break("text of an exception object that was there before the call",
-                         BreakKind::kKeptByPython);
-    }
+    if (strcmp(text, "__str__") == 0 || strcmp(text, "__repr__") == 0)
+      return ExceptionText(self, text[2] == 'r');
     if (strcmp(text, "with_traceback") == 0 && n == 2 && Look(args[1])->IsConst(Py_None)) return self;
-    if (strcmp(text, "add_note") == 0 && self->kind == VariableKind::kNew && n == 2) {
-      PyRef notes = PyRef::Steal(PyUnicode_InternFromString("__notes__"));
-      bool deleted;
-      Var list = self->FindAttribute(notes.get(), &deleted);
-      if (list == nullptr) {
-        list = NewContainer(&PyList_Type, PyList_New(0));
-        NoteAttribute(self, notes.get(), list);
-      }
-      Var result = CallMethod(list, "append", {args[1]});
-      return result;
-    }
     return Break({"method '", text, "' of an exception"}, BreakKind::kKeptByPython);
   }
   if (self->type == &PyTuple_Type ||
@@ -206,6 +190,10 @@ Var Trace::CallMethodDescriptor(PyObject* descriptor, const std::vector<Var>& ar
   }
   if (strcmp(text, "__call__") == 0)
     return Call(self, std::vector<Var>(args.begin() + 1, args.end()), kwnames);
+  if (IsCacheWrapperType(owner) && self->kind == VariableKind::kObject && kwnames == nullptr && n == 1) {
+    Var result = CacheMethod(self, descriptor, text);
+    if (result != nullptr || failure_ != Failure::kNone) return result;
+  }
   if (self->kind == VariableKind::kObject && kwnames == nullptr &&
       PyContextVar_CheckExact(self->value.get())) {
     Var result = ContextVarMethod(descriptor, text, args);

@@ -3,8 +3,10 @@
 // In: variables. Out: constants where everything is known and fixed, expressions over sources where later
 // calls may differ, graph nodes for tensors, shadows for containers, inlined special methods for user
 // classes. Invariant: an expression is only formed when its type does not depend on values.
-#include "interpret/operators.h"
+#include <algorithm>
+
 #include "interpret/builtins.h"
+#include "interpret/operators.h"
 #include "interpret/trace.h"
 #include "python/tensor_object.h"
 
@@ -175,6 +177,22 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
     if (Var plain = PlainValue(a)) a = plain;
     if (Var plain = PlainValue(b)) b = plain;
   }
+  if (base == 6 && a->kind == VariableKind::kConst && a->type == &PyUnicode_Type) {
+    auto later = [&](Var v) {
+      v = Look(v);
+      return v->kind == VariableKind::kScalar || v->kind == VariableKind::kTensor;
+    };
+    if (later(b) || std::ranges::any_of(b->items, later)) {
+      PyObject* model = PercentModel();
+      Var text = model != nullptr ? CallFunction(Fixed(model), {a, b}, nullptr) : nullptr;
+      if (text == nullptr || !Look(text)->IsConst(Py_None)) return text;
+    }
+    for (Var item : b->items) {  // CPython asks a stand-in for other things than a number or text
+      item = Look(item);
+      if (item->kind == VariableKind::kScalar && !Specialize(item)) return nullptr;
+    }
+    if (b->kind == VariableKind::kTensor) return Break("a tensor is formatted by %");
+  }
   if (HasArray(a) || HasArray(b)) {
     const bool written = code >= 13 && IsForeign(a) && !a->tensor->form.scalar;
     return ArrayOperation((std::string(written ? "i" : "") + kArrayOp[base]).c_str(), {a, b});
@@ -210,6 +228,9 @@ Var Trace::BinaryOp(int code, Var left, Var right) {
   Var plain_a = PlainValue(a), plain_b = PlainValue(b);
   if (plain_a != nullptr || plain_b != nullptr)
     return BinaryOp(code, plain_a != nullptr ? plain_a : a, plain_b != nullptr ? plain_b : b);
+  a = CurrentView(a);
+  b = a != nullptr ? CurrentView(b) : nullptr;
+  if (b == nullptr) return nullptr;
   PyTypeObject* ca = BaseContainer(a->type);
   PyTypeObject* cb = BaseContainer(b->type);
   bool builtin_a = ca == a->type || PyType_IsSubtype(a->type, &PyTuple_Type) != 0 || IsValue(a) ||

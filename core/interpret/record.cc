@@ -271,9 +271,9 @@ PyObject* CompilationRecord::ToDict() const {
     if (b.leaves_by_exception) continue;
     PyObject* row = PyDict_New();
     Set(row, "reason", Text(b.reason));
-    Set(row, "code", Text(Info(b.kind).code));
-    Set(row, "explanation", Text(std::string(Info(b.kind).why) + (b.skip_frame ? kWholeFrame : "")));
-    Set(row, "hint", Text(Info(b.kind).hint));
+    Set(row, "code", Text(CodeOf(b.kind)));
+    Set(row, "explanation", Text(WhyOf(b.kind) + (b.skip_frame ? kWholeFrame : "")));
+    Set(row, "hint", Text(HintOf(b.kind)));
     Set(row, "file", Text(b.stack.empty() ? file : b.stack.back().file));
     Set(row, "line", LineOrNone(b.stack.empty() ? line : b.stack.back().line));
     PyObject* stack = PyList_New(0);

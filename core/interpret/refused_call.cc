@@ -58,4 +58,18 @@ std::nullptr_t Trace::RaiseRefusedCall(PyCodeObject* code, PyObject* qualname, s
   return Break("the arguments do not fit a function in an unusual way", BreakKind::kPythonRaises);
 }
 
+// f(**{"k": 1}, **{"k": 2}): CPython's own code finds it before the call and words it.
+std::nullptr_t Trace::RaiseTwiceGiven(Var callable, PyObject* keyword) {
+  Var c = Look(callable);
+  if (c->kind == VariableKind::kNew && c->type == &PyMethod_Type) c = Look(c->items[0]);
+  PyObject* o = c->kind == VariableKind::kObject ? c->value.get() : nullptr;
+  const bool known = o != nullptr && (PyFunction_Check(o) || PyType_CheckExact(o) || PyCFunction_Check(o)) &&
+                     c->attributes.empty() && PyUnicode_CheckExact(keyword);
+  if (!known) return Break("a keyword argument is given twice", BreakKind::kPythonRaises);
+  PyRef names = PyRef::Steal(Py_BuildValue("{sOs{OO}}", "f", o, "k", keyword, Py_None));
+  PyRef none =
+      names ? PyRef::Steal(PyRun_String("f(**k, **k)", Py_eval_input, names.get(), names.get())) : PyRef();
+  return RaiseFromPython();
+}
+
 }  // namespace thirdbook

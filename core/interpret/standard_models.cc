@@ -25,7 +25,19 @@ Model models[] = {
     {"re.Pattern.sub", "texts", "substituted"},
     {"_json.Encoder", "texts", "encoder"},
     {"logging.Logger._log", "logs", "log"},
+    {"BaseException.add_note", "texts", "noted"},
+    {"", "texts", "percent"},  // PercentModel
 };
+
+PyObject* FunctionOf(Model& model) {
+  if (model.function == nullptr) {
+    PyRef module =
+        PyRef::Steal(PyImport_ImportModule((std::string("thirdbook._standard.") + model.module).c_str()));
+    model.function = module ? PyObject_GetAttrString(module.get(), model.name) : nullptr;
+    PyErr_Clear();
+  }
+  return model.function;
+}
 
 // Empty: no callable of these kinds.
 std::string NameOf(PyObject* o) {
@@ -48,18 +60,14 @@ std::string NameOf(PyObject* o) {
 
 }  // namespace
 
+PyObject* Trace::PercentModel() { return FunctionOf(models[std::size(models) - 1]); }
+
 PyObject* Trace::StandardModel(PyObject* callable, bool* takes_callable) {
   const std::string name = NameOf(callable);
   for (Model& model : models) {
-    if (name != model.of) continue;
-    if (model.function == nullptr) {
-      PyRef module =
-          PyRef::Steal(PyImport_ImportModule((std::string("thirdbook._standard.") + model.module).c_str()));
-      model.function = module ? PyObject_GetAttrString(module.get(), model.name) : nullptr;
-      PyErr_Clear();
-    }
+    if (name != model.of || name.empty()) continue;
     *takes_callable = model.takes_callable;
-    return model.function;
+    return FunctionOf(model);
   }
   return nullptr;
 }

@@ -189,6 +189,7 @@ class Trace {
   std::nullptr_t RaiseNew(PyObject* type, const char* message) {
     return RaiseNew(type, std::initializer_list<std::string_view>{message});
   }
+  std::nullptr_t RaiseTwiceGiven(Var callable, PyObject* keyword);  // refused_call.cc
   std::nullptr_t
   RaiseFromPython();  // the exception set in the interpreter → kRaise, kBreak (a proxy gave up) or kFatal
   Var TakeRaised();   // clears kRaise
@@ -296,6 +297,7 @@ class Trace {
   }
   static bool HasArray(Var v);  // a foreign array, or an object that is an array which cannot be read
   Var ArrayOperation(const char* name, const std::vector<Var>& args);
+  static PyObject* PercentModel();                                           // of text % values
   static PyObject* StandardModel(PyObject* callable, bool* takes_callable);  // standard_models.cc; borrowed
   static PyObject* ArrayModel(PyObject* callable);  // borrowed; null: not modelled, or no library's
   Var CallModel(PyObject* model, const std::vector<Var>& args, PyObject* kwnames);
@@ -396,6 +398,8 @@ class Trace {
   Var MakeCallable(Var type, const std::vector<Var>& args, PyObject* kwnames);
   Var CallCallable(Var callable, const std::vector<Var>& args, PyObject* kwnames, bool* handled);
   Var CallCached(Var wrapper, const std::vector<Var>& args, PyObject* kwnames);
+  Var CacheInfoNow(Var wrapper, PyRef* info);
+  Var CacheMethod(Var wrapper, PyObject* descriptor, const char* name);  // null without failure: no model
   bool PartialParts(Var partial, std::vector<Var>* args, std::vector<std::pair<PyRef, Var>>* kwargs);
   static void AddKeywords(std::vector<std::pair<PyRef, Var>>* to,
                           const std::vector<std::pair<PyRef, Var>>& more);
@@ -481,7 +485,15 @@ class Trace {
   std::vector<Var> fallible_, items_reached_;
   std::vector<Var> loud_arguments_;  // of the root frame, see finalizers.h
   std::vector<PyRef> keep_alive_;
-  std::unordered_map<PyObject*, PyRef> cached_;  // by cache wrapper: {key: result} of the misses so far
+  // What the trace has done to a cache of lru_cache's: the keys that it asked for with their results, oldest
+  // use first.
+  struct CacheUse {
+    PyRef recent;
+    Py_ssize_t hits = 0, misses = 0, added = 0, evicted = 0, found = 0;
+    bool open = false;     // it was asked for a number or text of later calls
+    bool cleared = false;  // what was there before is gone
+  };
+  std::unordered_map<PyObject*, CacheUse> cached_;  // by wrapper
   Failure failure_ = Failure::kNone;
   Var raised_ = nullptr;
   BreakReason break_;

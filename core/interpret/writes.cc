@@ -173,7 +173,8 @@ void Trace::NoteContents(Var container, const std::string& operation, const std:
 }
 
 void Trace::NoteAttribute(Var object, PyObject* name, Var value) {
-  bool is_new = object->kind != VariableKind::kObject && object->kind != VariableKind::kTensor;
+  bool is_new = object->kind != VariableKind::kObject &&
+                (object->kind != VariableKind::kTensor || !object->source.defined());
   std::string before;
   if (!is_new) {
     Var own = nullptr;

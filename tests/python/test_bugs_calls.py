@@ -509,6 +509,46 @@ class CallsAndErrors(ProgramCase):
         """,
         call="fn(x, (-1, 0, 1000)[i])",
     )
+    keyword_given_twice_by_dicts = Program(
+        """
+        import math
+        class Box:
+            def __init__(self, **k): self.k = k
+            def method(self, **k): return k
+        def f(**k): return k
+        box = Box()
+        def fn(x):
+            out = []
+            local = lambda **k: k
+            for call in (f, Box, box.method, print, sorted, local):
+                try:
+                    out.append(call(**{"a": 1}, **{"b": 1, "a": 2}))
+                except TypeError as error:
+                    out.append(str(error))
+            return out, x
+        """,
+        steps=(3,),
+        breaks=None,
+    )
+    attributes_of_numbers_and_texts_are_refused = Program(
+        """
+        def fn(x):
+            out = []
+            for target in (1, 1.5, "t", True, None, (1, 2), b"b"):
+                for name in ("real", "new", "__class__", "__doc__"):
+                    try:
+                        setattr(target, name, 5)
+                    except (AttributeError, TypeError) as error:
+                        out.append((type(error), str(error)))
+                try:
+                    del target.gone
+                except AttributeError as error:
+                    out.append(str(error))
+            return out, x
+        """,
+        steps=(2,),
+        breaks=None,
+    )
 
 
 if __name__ == "__main__":

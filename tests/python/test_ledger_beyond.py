@@ -155,6 +155,115 @@ class OutputAsEntries(ProgramCase):
         """,
         breaks=None,
     )
+    logging_to_handlers_of_the_program = Program(
+        """
+        import logging
+        seen, n = [], 0
+        class Keep(logging.Handler):
+            def emit(self, record):
+                seen.append((record.levelname, record.getMessage(), record.lineno, record.funcName, record.name, record.args))
+        class Even(logging.Filter):
+            def filter(self, record):
+                seen.append("filter")
+                return record.levelno != logging.INFO
+        logger = logging.Logger("own", logging.DEBUG)
+        handler = Keep()
+        handler.addFilter(Even())
+        logger.addHandler(handler)
+        logger.propagate = False
+        def fn(x):
+            global n
+            n += 1
+            seen.append(n)
+            logger.warning("call %d of %s: %.2f", n, "fn", x.sum())
+            logger.info("dropped %s", n)
+            x = x + n
+            logger.error(f"sum {x.sum()}")
+            logger.debug("no arguments")
+            return x, len(seen)
+        """,
+        steps=(4,),
+    )
+    logging_records_that_are_kept_have_all_their_fields = Program(
+        """
+        import logging, time, os, threading
+        kept = []
+        class Keep(logging.Handler):
+            def emit(self, record):
+                kept.append(record)
+        logger = logging.Logger("own")
+        logger.addHandler(Keep())
+        def fn(x):
+            logger.warning("%s and %r", 1, "two")
+            return x + 1
+        def run(x):
+            before = time.time()
+            fn(x)
+            record = kept.pop()
+            times = record.created - before, record.created * 1000 % 1000 - record.msecs
+            right = -0.1 < times[0] < 60 and abs(times[1]) < 1.5 and record.relativeCreated > 0
+            who = record.process == os.getpid(), record.thread == threading.get_ident(), record.threadName
+            rest = {k: v for k, v in vars(record).items() if k not in ("created", "msecs", "relativeCreated", "process", "thread")}
+            return list(vars(record)), rest, right, who, type(record) is logging.LogRecord
+        fn = compiled(fn)
+        """,
+        call="run(x)",
+        breaks=None,
+    )
+    logging_formatters_of_the_program = Program(
+        """
+        import io, logging
+        stream = io.StringIO()
+        class Loud(logging.Formatter):
+            def format(self, record):
+                return "<" + super().format(record).upper() + ">"
+        handler = logging.StreamHandler(stream)
+        handler.setFormatter(Loud("%(name)s %(levelname)s %(message)s"))
+        logger = logging.Logger("own")
+        logger.addHandler(handler)
+        def run(x):
+            y = fn(x, len(stream.getvalue()))
+            return y, stream.getvalue()
+        def fn(x, n):
+            logger.warning("call %d", n)
+            logger.error("sum %s", x.sum())
+            return x + 1
+        fn = compiled(fn)
+        """,
+        call="run(x)",
+        breaks=None,
+    )
+    percent_formats_of_later_values_compile_once = Program(
+        """
+        texts, n = [], 0
+        def fn(x):
+            global n
+            n += 1
+            texts.append("%d|%5d|%s|%s|%r|%.1f|%%|%+07.2f" % (n, n, "ab", n, str(n), n / 2, n))
+            texts.append("loss %s" % n)
+            print("%s %.3f" % (x.sum(), x.mean()), "%08.3f" % x.max())
+            return x + n
+        """,
+        steps=(120,),
+        compiles=1,
+    )
+    percent_formats_that_python_refuses = Program(
+        """
+        log, n = [], 0
+        def fn(x, values):
+            global n
+            n += 1
+            for form in ("%d %d", "%d %s %s %s", "%d %z %s", "%d %s %", "%(a)s", "%s %s", "%*d %s"):
+                try:
+                    log.append(form % (n, values))
+                except (TypeError, ValueError) as error:
+                    log.append((type(error), str(error)))
+            return x
+        """,
+        call="fn(x, (1, 'a', [2], (3,))[i % 4])",
+        steps=(8,),
+        breaks=None,
+    )
 
 
 class LazyObjects(ProgramCase):

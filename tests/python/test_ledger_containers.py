@@ -350,6 +350,19 @@ class Dicts(ProgramCase):
         raises=RuntimeError,
         breaks=None,
     )
+    operators_on_views_that_were_there = Program(
+        """
+        table = {"a": 1, "b": 2}
+        keys, items = table.keys(), table.items()
+        def fn(x, name):
+            table[name] = len(table)
+            return (sorted(keys & {"a", name}), sorted(keys | ["z"]), sorted(keys - {"a"}), sorted(keys ^ table.keys()),
+                    sorted({"a", "q"} & keys), sorted(items & {("a", 1)}), keys == {"a", "b"}, keys <= set(table), x)
+        """,
+        call="fn(x, 'n' + str(i))",
+        steps=(3,),
+        breaks=None,
+    )
 
 
 class Sets(ProgramCase):

@@ -163,6 +163,26 @@ class FaultsInRandomPrograms(FaultCase):
                         self.assertIsNone(first_difference(left.snapshot, right.snapshot), left.what)
 
 
+    def test_B04_faults_in_random_programs_leak_nothing(self):
+        """No more is left than by the same compilations without a fault: code objects stay decoded."""
+        sys.path.insert(0, FUZZ)
+        self.addCleanup(sys.path.remove, FUZZ)
+        from generate import program
+        programs = [program(seed) for seed in range(8)]
+
+        def left(first):
+            before = len(gc.get_objects())
+            for seed, found in enumerate(programs):
+                for kind in KINDS:
+                    self._run_with_fault(found, kind, first + seed)
+            thirdbook.reset()
+            gc.collect()
+            return len(gc.get_objects()) - before
+        never = 1 << 30
+        left(0), left(never)
+        self.assertLessEqual(left(0) + left(3), 2 * left(never) + 20)
+
+
 def _add_batches():
     for first in range(0, FaultsInRandomPrograms.COUNT, FaultsInRandomPrograms.BATCH):
         def test(self, first=first):

@@ -77,6 +77,19 @@ class GrowingState(ProgramCase):
         compiles=1,
         expect="len(log) == 1000",
     )
+    append_to_a_list_of_any_length = Program(
+        """
+        short, long = [], list(range(200_000))
+        def fn(x, items):
+            items.append(len(items) if items is None else 1)
+            items.append(x)
+            return x + 1
+        def look(items): return len(items), items[0], items[-2:]
+        """,
+        call="(fn(x, (short, long)[i % 2]), look(short if i < 1 else long))",
+        steps=(60,),
+        compiles=1,
+    )
     counter_appended_to_a_log = Program(
         """
         log = []

@@ -1,9 +1,12 @@
 """L41–L46, B07: higher-order calls, restore-afterwards scopes, policy, sites, the ledger as data, verify mode."""
 
+import ast
 import contextlib
 import io
 import json
 import logging
+import os
+import re
 import unittest
 import warnings
 
@@ -232,6 +235,29 @@ class Policy(CompiledCase):
         self.assertEqual(result.tolist(), [2.0, 2.0])
         self.assertEqual((namespace["n"], namespace["log"], vars(namespace["b"])), (0, [], {}))
 
+    def test_L43_policies_hold_with_fullgraph(self):
+        for policy in ("silent", "log", "warn"):
+            namespace = self.world(fullgraph=True)
+            with thirdbook.config.patch(side_effect_replay_policy=policy), warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                namespace["compiled"](thirdbook.ones(2))
+            self.assertEqual((namespace["n"], namespace["log"]), (1, [1, 2]), policy)
+            self.assertEqual(any("G['n']" in str(w.message) for w in warned), policy == "warn")
+        namespace = self.world(fullgraph=True)
+        with thirdbook.config.patch(side_effect_replay_policy="error"):
+            with self.assertRaises(RuntimeError) as caught:
+                namespace["compiled"](thirdbook.ones(2))
+        self.assertIn("program.py:9", str(caught.exception))
+        self.assertEqual((namespace["n"], namespace["log"]), (0, []))
+
+    def test_L43_a_break_under_fullgraph_has_replayed_nothing_under_any_policy(self):
+        source = SOURCE.replace("    return x * 2", "    torch.graph_break()\n    return x * 2")
+        for policy in ("silent", "log", "warn", "error"):
+            namespace = self.world(source, fullgraph=True)
+            with thirdbook.config.patch(side_effect_replay_policy=policy), self.assertRaises(Exception):
+                namespace["compiled"](thirdbook.ones(2))
+            self.assertEqual((namespace["n"], namespace["log"]), (0, []), policy)
+
     def test_L43_unknown_policy_is_refused(self):
         with self.assertRaises(ValueError):
             with thirdbook.config.patch(side_effect_replay_policy="loud"):
@@ -252,6 +278,53 @@ class Data(CompiledCase):
         for entry in self.ledger():
             keys = [tuple(sorted(site.items())) for site in entry["sites"]]
             self.assertEqual(len(keys), len(set(keys)), entry)
+
+    def test_L44_a_place_that_inlined_calls_reach_often_is_named_once(self):
+        source = """
+def write(items, v):
+    items.append(v)
+def both(items, v):
+    write(items, v)
+    items.extend([v])
+log = []
+def fn(x):
+    for v in range(3):
+        both(log, v)
+    write(log, 9)
+    return x
+"""
+        rows = [entry for entry in self.ledger(source) if entry["source"] == "G['log']"]
+        self.assertEqual(len(rows), 1)
+        self.assertEqual([site["line"] for site in rows[0]["sites"]], [3, 6])
+
+    def test_L45_texts_of_graph_breaks_are_those_of_their_table(self):
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        with open(os.path.join(root, "core", "interpret", "breaks.def"), encoding="utf-8") as file:
+            table = file.read()
+        quoted = r'"(?:[^"\\\\]|\\\\.)*"'
+        rows = re.findall(rf"^TB_BREAK\(\w+,((?:\s*{quoted},?)+)\)", table, re.M)
+        self.assertEqual(len(rows), table.count("\nTB_BREAK("))
+        found = {}
+        for row in rows:
+            code, _title, *texts = [ast.literal_eval(f"({part.strip()})") for part in re.split(rf"(?<=\"),", row)]
+            found[code] = tuple(texts)
+        from thirdbook._break_texts import TEXTS
+        self.assertEqual(found, TEXTS)
+
+    def test_L45_one_definition_of_an_entry(self):
+        """The kinds of core/ledger/mutations.def are those of the schema, from which the types of TypeScript are made."""
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        with open(os.path.join(root, "core", "ledger", "mutations.def"), encoding="utf-8") as file:
+            kinds = re.findall(r'^TB_MUTATION\(\w+, +"([\w-]+)"', file.read(), re.M)
+        with open(os.path.join(root, "web", "report", "schema.json"), encoding="utf-8") as file:
+            schema = json.load(file)["$defs"]
+        entry = schema["Mutation"]
+        kind = entry["properties"]["kind"]
+        allowed = kind["enum"] if "enum" in kind else schema[kind["$ref"].rsplit("/", 1)[1]]["enum"]
+        self.assertEqual(sorted(kinds), sorted(allowed))
+        for row in self.ledger():
+            self.assertLessEqual(set(row), set(entry["properties"]))
+            self.assertLessEqual(set(entry["required"]), set(row))
 
     def test_L44_sites_have_columns(self):
         entry = next(e for e in self.ledger() if e["source"].startswith("G['b']"))
@@ -414,6 +487,18 @@ class Verify(CompiledCase):
         with self.assertRaises(Exception) as caught:
             namespace["compiled"](thirdbook.ones(2))
         self.assertIn("77", str(caught.exception))
+        self.assertIn("plain Python: tensor([2., 2.])", str(caught.exception))
+
+    def test_B07_a_difference_in_an_effect_names_source_line_and_both_values(self):
+        source = SOURCE.replace("b.value = n", "b.value = x * 3").replace("return x * 2", "return n")
+
+        def wrong(_graph, *_rest):
+            return lambda *inputs: [thirdbook.ones(2) * 77]
+        namespace = self.world(source, verify=True, backend=wrong)
+        with self.assertRaises(Exception) as caught:
+            namespace["compiled"](thirdbook.ones(2))
+        for word in ("G['b'].value", "program.py:10", "tensor([3., 3.])", "tensor([77., 77.])"):
+            self.assertIn(word, str(caught.exception))
 
     def test_B07_objects_that_cannot_be_copied_are_named(self):
         source = """

@@ -446,6 +446,99 @@ class ContextsAndCaches(ProgramCase):
         def fn(x): return typed(1), typed(1.0), typed(True), loose(1), loose(1.0), loose(True), x + len(runs)
         """
     )
+    bounded_cache_in_every_order = Program(
+        """
+        import functools
+        runs = []
+        @functools.lru_cache(maxsize=3)
+        def f(n):
+            runs.append(n)
+            return [n]
+        def fn(x, keys):
+            out = []
+            for k in keys:
+                out.append(f(k)[0])
+            return out, tuple(f.cache_info()), x + 1
+        """,
+        call="fn(x, ((1, 2, 3, 4, 1), (2, 5, 2, 3), (4, 4, 9, 3, 2, 1), (1,), (1, 3, 8, 7, 3, 1, 6, 5, 8))[i % 5])",
+        steps=(10, "f.cache_clear()", 5),
+        breaks=None,
+    )
+    cache_that_is_cleared_inside = Program(
+        """
+        import functools
+        runs = []
+        @functools.lru_cache(maxsize=2)
+        def f(n):
+            runs.append(n)
+            return n + 1
+        @functools.cache
+        def g(n):
+            runs.append(("g", n))
+            return f(n) + f(n + 1)
+        def fn(x, n):
+            first = f(n), f.cache_info()
+            f.cache_clear()
+            second = f(n), f(n + 1), f(n + 2), f.cache_info(), g(n), g.cache_info()
+            return first, second, f.cache_info(), x
+        """,
+        call="fn(x, i % 3)",
+        steps=(6,),
+        expect="fn(x, 0)[2].maxsize == 2 and type(fn(x, 1)[2]).__name__ == 'CacheInfo'",
+    )
+    cache_without_room = Program(
+        """
+        import functools
+        runs = []
+        @functools.lru_cache(maxsize=0)
+        def f(n, *, k=1):
+            runs.append((n, k))
+            if n == 3:
+                raise ValueError(n)
+            return n + k
+        def fn(x, n):
+            try:
+                return f(n), f(n, k=2), f.cache_info(), x
+            except ValueError as error:
+                return str(error), f.cache_info()
+        """,
+        call="fn(x, i)",
+        steps=(5,),
+        breaks=None,
+    )
+    cache_asked_with_what_has_no_hash = Program(
+        """
+        import functools
+        @functools.lru_cache
+        def f(*args, **kwargs): return len(args)
+        def fn(x):
+            out = [f(1)]
+            for args in ([[]], [1, {}], [{1}, []], [(1, [])]):
+                try:
+                    out.append(f(*args))
+                except TypeError as error:
+                    out.append(str(error))
+            try:
+                f(a={})
+            except TypeError as error:
+                out.append(str(error))
+            return out, f.cache_info(), x
+        """,
+        steps=(3,),
+        breaks=None,
+    )
+    token_of_before = Program(
+        """
+        from contextvars import ContextVar
+        v = ContextVar("v")
+        token = v.set("first")
+        again = v.set("second")
+        def fn(x):
+            return token.var is v, again.old_value, token.old_value is token.MISSING, x + 1
+        """,
+        steps=(3,),
+        breaks=None,
+    )
 
 
 if __name__ == "__main__":

@@ -300,6 +300,24 @@ class StoredTensors(ProgramCase):
         """,
         expect="kept[0] is not kept[1]",
     )
+    attributes_on_tensors_that_are_made = Program(
+        """
+        kept = []
+        def fn(x):
+            y = x * 2
+            y.note = ["made", y]
+            y.count = 1
+            y.count += 1
+            z = y[1:]
+            z.base = y
+            kept.append(z)
+            w = x + 1
+            w.dropped = True
+            return y, y.note[1] is y, z.base is y, hasattr(z, "note"), hasattr(w, "dropped"), y.__dict__ == {"note": y.note, "count": 2}
+        """,
+        steps=(3,),
+        breaks=None,
+    )
 
 
 class Modes(ProgramCase):

@@ -262,6 +262,63 @@ class Exceptions(ProgramCase):
         raises=ValueError,
         breaks=None,
     )
+    exceptions_that_were_there_are_read_and_written = Program(
+        """
+        class Own(Exception):
+            def __str__(self): return "own " + repr(self.args)
+        class Plain(KeyError): pass
+        errors = [ValueError(), ValueError("a"), KeyError("k"), Plain("p", 2), Own(1), OSError(2, "no"), AttributeError("x", name="n")]
+        def fn(x):
+            out = []
+            for error in errors:
+                out.append((str(error), repr(error), error.args, f"{error}"))
+                error.add_note(f"note {len(out)}")
+            errors[0].args = ["new", len(out)]
+            errors[1].__cause__ = errors[2]
+            out.append((str(errors[0]), errors[0].args, errors[1].__cause__ is errors[2], errors[1].__suppress_context__))
+            return out, x
+        """,
+        steps=(3, "errors[1].args = (1, 2)", 2),
+        breaks=None,
+    )
+    notes_that_are_refused = Program(
+        """
+        class Own(ValueError):
+            __notes__ = ()
+        kept = ValueError("k")
+        kept.__notes__ = "text"
+        def fn(x):
+            out = []
+            for error, note in ((ValueError(), 1), (Own(), "a"), (kept, "b"), (KeyError(), None)):
+                try:
+                    error.add_note(note)
+                except TypeError as refused:
+                    out.append(str(refused))
+            made = KeyError("new")
+            made.__cause__ = None
+            return out, made, made.__suppress_context__, x
+        """,
+        steps=(3,),
+        breaks=None,
+    )
+    errors_with_name_and_object = Program(
+        """
+        class Box: pass
+        box = Box()
+        def fn(x):
+            out = []
+            for made in (AttributeError("a", name="n", obj=box), NameError("b", name="m"), AttributeError(name="only")):
+                out.append((str(made), list(made.args), made.name, getattr(made, "obj", "none"), made))
+            for keywords in ({"path": 1}, {"obj": 1, "name": 2}):
+                try:
+                    out.append(NameError("c", **keywords).name)
+                except TypeError as refused:
+                    out.append(str(refused))
+            return out, x
+        """,
+        steps=(3,),
+        breaks=None,
+    )
 
 
 class ClassesAndFunctions(ProgramCase):
