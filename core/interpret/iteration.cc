@@ -230,6 +230,8 @@ Var Trace::Length(Var v) {
     Py_ssize_t n = PyObject_Size(v->value.get());
     return n < 0 ? RaiseFromPython() : ConstSteal(PyLong_FromSsize_t(n));
   }
+  if (v->kind == VariableKind::kScalar && !v->value && v->type == &PyUnicode_Type)
+    return Scalar(&PyLong_Type, Expression(SourceKind::kLength, {v->source}), nullptr);
   if (v->kind == VariableKind::kScalar) {
     static PyObject* len = PyDict_GetItemString(PyEval_GetBuiltins(), "len");
     return CallPure(len, {v}, nullptr, true);

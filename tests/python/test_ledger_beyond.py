@@ -114,6 +114,31 @@ class OutputAsEntries(ProgramCase):
         """,
         compiles=1,
     )
+    progress_bar_with_values_of_tensors = Program(
+        """
+        import sys
+        class Progress:
+            def __init__(self, items, title):
+                self.items, self.title, self.n = items, title, 0
+            def __iter__(self):
+                for item in self.items:
+                    yield item
+                    self.n += 1
+                    sys.stderr.write(f"\\r{self.title}: {self.n * 100 // len(self.items):3d}%|{'#' * self.n:<3}|")
+                    sys.stderr.flush()
+                sys.stderr.write("\\n")
+            def set_postfix(self, **values):
+                sys.stderr.write(" " + ", ".join(f"{k}={v}" for k, v in values.items()))
+        written = []
+        def fn(x):
+            bar = Progress(range(3), "train")
+            for step in bar:
+                x = x * 0.5
+                bar.set_postfix(step=step, loss=f"{float(x.sum()):.3f}")
+            written.append(sys.stderr.write(f"{x}"))
+            return x
+        """,
+    )
     output_before_an_exception = Program(
         """
         def fn(x):
