@@ -149,6 +149,25 @@ PyObject* MakeFrameObject(PyThreadState* thread, InterpreterFrame* frame) {
   return reinterpret_cast<PyObject*>(object);
 }
 
+void SettleEndedFrame(PyObject* object, PyCodeObject* rest, bool returned) {
+  _PyInterpreterFrame* frame = reinterpret_cast<PyFrameObject*>(object)->f_frame;
+  PyCodeObject* code = FrameCode(frame);
+  PyObject* bytes = PyCode_GetCode(rest);
+  if (bytes == nullptr) return PyErr_Clear();
+  const auto* units = reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes));
+  for (int slot = 0; slot < code->co_nlocalsplus; ++slot) {
+    const auto kind = static_cast<uint8_t>(PyBytes_AS_STRING(code->co_localspluskinds)[slot]);
+    PyObject* value = PyStackRef_AsPyObjectBorrow(frame->localsplus[slot]);
+    if ((kind & (CO_FAST_CELL | CO_FAST_FREE)) != 0 || value == nullptr || !PyExceptionInstance_Check(value))
+      continue;
+    PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames, slot);
+    const bool dropped = returned && code != rest && slot < code->co_argcount &&
+                         !HasLastingParameter(rest, units, PyBytes_GET_SIZE(bytes), name);
+    if (dropped || PyUnicode_READ_CHAR(name, 0) == '.') PyStackRef_CLEAR(frame->localsplus[slot]);
+  }
+  Py_DECREF(bytes);
+}
+
 void KeepWithFrame(PyObject* held, PyObject* rest) {
   PyObject*& kept = reinterpret_cast<PyFrameObject*>(held)->f_overwritten_fast_locals;
   PyObject* both = kept != nullptr ? PyTuple_Pack(2, kept, rest) : PyTuple_Pack(1, rest);

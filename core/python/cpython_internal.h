@@ -44,6 +44,10 @@ PyObject* SettleHeldFrame(PyThreadState* thread, PyCodeObject* next);
 // The object of a frame that is about to be evaluated: when the frame ends, its locals are the object's. New
 // reference; nullptr: a generator's has none yet.
 PyObject* MakeFrameObject(PyThreadState* thread, InterpreterFrame* frame);
+// A function of the rest of a frame, of code `rest`, has ended in the frame of this object: lets go of the
+// exceptions that it handled, whose tracebacks may hold the frame that it went on from: those that stood on
+// the stack and, where it returned, those in arguments that the rest binds again or drops.
+void SettleEndedFrame(PyObject* object, PyCodeObject* rest, bool returned);
 // What `held` stands for has gone on in `rest`: whoever has the one holds the other's locals too.
 void KeepWithFrame(PyObject* held, PyObject* rest);
 // With a frame hook a Python call is a C call, and the caller's stack keeps the arguments until it returns.

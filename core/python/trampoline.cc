@@ -146,7 +146,11 @@ PyObject* RunTrampoline(PyObject* result) {
     result =
         PyObject_Vectorcall(function.get(), request->args, static_cast<size_t>(Py_SIZE(request)), nullptr);
     LeaveClaim(nullptr, Claim::kNone);  // where no hook was on, nobody took it
-    if (rest && Py_REFCNT(request->held) > 1) KeepWithFrame(request->held, rest.get());
+    if (rest) {
+      SettleEndedFrame(rest.get(), reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(request->function)),
+                       result != nullptr);
+      if (Py_REFCNT(request->held) > 1) KeepWithFrame(request->held, rest.get());
+    }
   }
   return result;
 }

@@ -43,9 +43,8 @@ if (options.group === "own") {
 } else if (options.group === "plain") {
   contenders.push(await openPlain());
 } else {
-  contenders.push(
-    await (await import(`./contenders/${options.group}.mjs`)).open({ peers: await nodePeers() }),
-  );
+  const { open } = await import(`./contenders/${options.group}.mjs`);
+  contenders.push(...[await open({ peers: await nodePeers() })].flat());
 }
 const filter = (id) => !options.cases || options.cases.some((c) => id.includes(c));
 const out = await runSuite({

@@ -1,5 +1,6 @@
 // Results as a page of Markdown: a table per host, ratios to each peer and to the hand kernel, shares of the machine's limits.
 import { cases } from "./cases.mjs";
+import { kNative } from "./contenders/native.mjs";
 
 export function time(seconds) {
   if (seconds < 1e-3) return `${(seconds * 1e6).toPrecision(3)} µs`;
@@ -19,10 +20,13 @@ function share(spec, seconds, limits) {
   return "";
 }
 
+const kOurs = ["hand", "Thirdbook", "Thirdbook eager"];
+const others = (run) => Object.keys(run.versions).filter((name) => !kOurs.includes(name));
+/** Those that run where Thirdbook does. */
+const peersOf = (run) => others(run).filter((name) => !name.endsWith(kNative));
+
 function hostTable(run) {
-  const peers = Object.keys(run.versions).filter(
-    (name) => !["hand", "Thirdbook", "Thirdbook eager"].includes(name),
-  );
+  const peers = others(run);
   const lines = [`## ${run.host}`, ""];
   const limits = Object.entries(run.limits).map(([name, l]) => `${name} ${l.rate.toFixed(1)} ${l.unit}`);
   if (limits.length)
@@ -38,7 +42,7 @@ function hostTable(run) {
     const row = run.results[spec.id];
     if (!row) continue;
     const own = row.Thirdbook?.median;
-    const best = Math.min(...peers.map((p) => row[p]?.median ?? Infinity));
+    const best = Math.min(...peersOf(run).map((p) => row[p]?.median ?? Infinity));
     lines.push(
       `| ${spec.title} | ${cell(row.Thirdbook)} | ${cell(row["Thirdbook eager"])} | ${cell(row.hand)} | ${peers.map((p) => cell(row[p])).join(" | ")} | ` +
         `${own && row.hand ? percent(row.hand.median / own) : "–"} | ${own && best < Infinity ? times(best / own) : "–"} | ${own ? share(spec, own, run.limits) : ""} |`,
@@ -107,9 +111,7 @@ function ledgerGoals({ rows, lists }, add) {
 // What the project asks for, and why a goal may be missed.
 function goals(run) {
   const median = (id, name) => run.results[id]?.[name]?.median;
-  const peers = Object.keys(run.versions).filter(
-    (n) => !["hand", "Thirdbook", "Thirdbook eager"].includes(n),
-  );
+  const peers = peersOf(run);
   const ofHand = (id) => median(id, "hand") / median(id, "Thirdbook");
   const ofPeers = (id) => Math.min(...peers.map((p) => median(id, p) ?? Infinity)) / median(id, "Thirdbook");
   const read = run.limits["read 1,000,000"]?.rate;
@@ -179,7 +181,8 @@ export function report(runs, date) {
     "",
     `Written by \`npm run bench\` on ${date}, one thread. Medians with half the distance of the quartiles; Thirdbook's times include the call`,
     "from Python, the others' the call from JavaScript (ORT's also its copies in and out). “hand” are the kernels of",
-    "`tests/bench/limits/kernels.c`: they skip what a library must not skip (tails, NaN, exact tanh). Values of all contenders are compared",
+    "`tests/bench/limits/kernels.c`: they skip what a library must not skip (tails, NaN, exact tanh). Columns marked native are PyTorch in a native",
+    "CPython on one thread, where it is installed; they are no peers in the ratios. Values of all contenders are compared",
     `before they are timed. Versions: ${versions.join(", ")}.`,
     "",
     ...runs.map(hostTable),

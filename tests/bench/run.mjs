@@ -8,6 +8,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { kBuild, kRepo } from "../../wasm/toolchain/places.mjs";
+import { nativePython } from "./contenders/native.mjs";
 import { report } from "./report.mjs";
 import { gpuReport } from "./report_gpu.mjs";
 
@@ -78,7 +79,14 @@ async function allGroups(runGroup, names = groups) {
 }
 
 const runs = [];
-if (node) runs.push(await allGroups(inNode));
+if (node) {
+  const native = options.peers && nativePython() !== null;
+  if (options.peers && !native)
+    console.error(
+      "bench: no native PyTorch, it is left out (THIRDBOOK_BENCH_PYTHON names a Python that has it)",
+    );
+  runs.push(await allGroups(inNode, native ? [...groups, "native"] : groups));
+}
 if (browser) {
   const { withChromium } = await import("./browser/run.mjs");
   const run = await withChromium(options, allGroups);

@@ -108,7 +108,8 @@ class Snapshot:
             return number
         kind = type(value)
         if kind in _ATOMS:
-            return f"{kind.__name__} {value!r}"
+            long = kind is int and value.bit_length() > 10_000  # Python refuses to write those in decimal
+            return f"{kind.__name__} {hex(value) if long else repr(value)}"
         if kind is _Text:
             return value.text
         found = self._kinds.get(kind) or self._kind(kind)

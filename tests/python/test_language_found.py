@@ -513,6 +513,28 @@ class HeldFrames(ProgramCase):
             return o.n, vars(o)["n"]
         """,
     )
+    frame_of_a_dropped_exception_does_not_outlive_the_call = same(
+        """
+        log = []
+        class Loud:
+            def __init__(self, name): self.name = name
+            def __del__(self): log.append("del " + self.name)
+        t = torch.ones(4)
+        def fn(x, n=0):
+            u = Loud("first")
+            u = Loud("second")
+            log.append(u.name)
+            try:
+                log.append("trying")
+                t.view(3, 5)
+            except Exception as error:
+                log.append(str(error)[:30])
+            if n == 0: return 1
+            u = Loud("u")
+            del u
+            return 2
+        """,
+    )
     container_of_a_subclass_given_to_its_own_methods = same(
         """
         from collections import deque, OrderedDict
