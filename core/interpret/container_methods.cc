@@ -161,8 +161,11 @@ Var Trace::ContainerMethod(PyObject* descriptor, PyObject* name, const std::vect
   std::vector<PyRef> refs;
   std::vector<PyObject*> values = {self->shadow.get()};
   for (size_t i = 1; i < n; i++) {
-    // What is done with itself is known by identity: l.extend(l) ends.
-    PyObject* a = Look(args[i]) == self ? Py_NewRef(values[0]) : ArgumentShadow(args[i]);
+    // That it goes through itself is known by identity: l.extend(l) ends.
+    const bool itself = Look(args[i]) == self &&
+                        IsOneOf(text, {"extend", "extendleft", "update", "__iadd__", "difference_update",
+                                       "intersection_update", "symmetric_difference_update"});
+    PyObject* a = itself ? Py_NewRef(values[0]) : ArgumentShadow(args[i]);
     if (a == nullptr) return RaiseFromPython();
     refs.push_back(PyRef::Steal(a));
     values.push_back(a);

@@ -559,6 +559,24 @@ class HeldFrames(ProgramCase):
             return stack == stack, stack.count(stack), len(stack)
         """,
     )
+    container_of_a_subclass_that_holds_itself = same(
+        """
+        from collections import deque
+        class Stack(list): pass
+        class Queue(deque): pass
+        class Table(dict): pass
+        stack, table = Stack([1]), Table()
+        def fn(x):
+            queue, made = Queue("ab"), Stack("ab")
+            queue.append(queue)
+            queue.appendleft(queue)
+            made.append(made)
+            made.insert(0, made)
+            stack.append(stack)
+            table.setdefault("me", table)
+            return queue, made, queue[-1] is queue, made[0] is made, made.index(made), stack.count(stack), table["me"] is table
+        """,
+    )
     iterator_of_a_subclass_goes_on_in_the_object = same(
         """
         class Stack(list): pass

@@ -116,6 +116,6 @@ def _task_name():
     task = later(None, current_task, loop)
     if task is None:
         return None
-    if type(task) is not Task:
-        no_model("a log record of a task of the program's own kind")
+    if not isinstance(task, Task) or type(task).get_name is not Task.get_name:
+        no_model("a log record of a task that has names of its own kind")
     return later(str, Task.get_name, task)
