@@ -438,6 +438,33 @@ class HeldFrames(ProgramCase):
             log.append("dropped")
         """,
     )
+    frame_of_a_dropped_exception_does_not_outlive_the_call = same(
+        """
+        log = []
+        class Loud:
+            def __init__(self, name): self.name = name
+            def __del__(self): log.append("del " + self.name)
+        t = torch.ones(4)
+        def fn(x, n=0):
+            u = Loud("first")
+            u = Loud("second")
+            log.append(u.name)
+            try:
+                log.append("trying")
+                t.view(3, 5)
+            except Exception as error:
+                log.append(str(error)[:30])
+            if n == 0: return 1
+            u = Loud("u")
+            del u
+            return 2
+        """,
+    )
+
+
+class Premises(ProgramCase):
+    """What a trace took for granted and a program may change."""
+
     attribute_of_a_class_gives_way_to_a_descriptor = same(
         """
         log = []
@@ -476,6 +503,11 @@ class HeldFrames(ProgramCase):
         steps=(2, "plain.__kwdefaults__ = {'d': 9}", 2, "plain.__defaults__ = (7,)", 2, "given.__kwdefaults__ = {'d': 8, 'e': 6}", 2,
                "given.__kwdefaults__ = None", 2, "given.__defaults__ = (1, 2)", 2),
     )  # fmt: skip
+
+
+class Contents(ProgramCase):
+    """What containers and objects hold after the call, in which order, and what goes through them."""
+
     different_elements_of_one_hash = same(
         """
         rest = [3, -2, -1]
@@ -511,28 +543,6 @@ class HeldFrames(ProgramCase):
             vars(o)["n"] = 2
             vars(o).update(n=vars(o)["n"] + 1)
             return o.n, vars(o)["n"]
-        """,
-    )
-    frame_of_a_dropped_exception_does_not_outlive_the_call = same(
-        """
-        log = []
-        class Loud:
-            def __init__(self, name): self.name = name
-            def __del__(self): log.append("del " + self.name)
-        t = torch.ones(4)
-        def fn(x, n=0):
-            u = Loud("first")
-            u = Loud("second")
-            log.append(u.name)
-            try:
-                log.append("trying")
-                t.view(3, 5)
-            except Exception as error:
-                log.append(str(error)[:30])
-            if n == 0: return 1
-            u = Loud("u")
-            del u
-            return 2
         """,
     )
     container_of_a_subclass_given_to_its_own_methods = same(

@@ -98,6 +98,14 @@ export class GpuPage {
     return new GpuPage(page, server, browser);
   }
 
+  /** Whether Chromium has an adapter here, before any test's page is opened. */
+  static async isThere(): Promise<boolean> {
+    const page = await GpuPage.open();
+    const found = await page.hasAdapter();
+    await page.close();
+    return found;
+  }
+
   hasAdapter(): Promise<boolean> {
     return this.page.evaluate(async () => Boolean(await navigator.gpu?.requestAdapter()));
   }

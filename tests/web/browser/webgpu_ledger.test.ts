@@ -16,9 +16,7 @@ const kElsewhere = {
 const suites = names.filter((name) => name.startsWith("test_ledger_") && !(name in kElsewhere));
 
 let gpu: GpuPage;
-const probe = await GpuPage.open();
-const hasAdapter = await probe.hasAdapter();
-await probe.close();
+const hasAdapter = await GpuPage.isThere();
 beforeAll(async () => {
   gpu = await GpuPage.open("gpu_python_page.mjs");
 });

@@ -6,9 +6,7 @@ import { examples } from "../examples.ts";
 import { GpuPage } from "./gpu.ts";
 
 let gpu: GpuPage;
-const probe = await GpuPage.open();
-const hasAdapter = await probe.hasAdapter();
-await probe.close();
+const hasAdapter = await GpuPage.isThere();
 beforeAll(async () => {
   gpu = await GpuPage.open("gpu_python_page.mjs");
 });
